@@ -11,7 +11,7 @@ UV = $(if $(PIP_CERT),SSL_CERT_FILE=$(PIP_CERT)) $(BIN)/uv pip install --quiet -
 WHAT = -e ".[$(1)]" $(if $(CONSTRAINTS),--constraint $(CONSTRAINTS))
 install = @echo "installing coview[$(1)] into $(VENV)"; ($(PIP) uv && $(UV) $(WHAT)) 2>/dev/null || $(PIP) $(WHAT)
 
-# every process of a test would compile the libraries anew
+# what uv installs is compiled when it is first imported, once, and not by every process anew
 unexport PYTHONDONTWRITEBYTECODE
 
 # a Python of some version: the newest of pyenv, or the one on the path

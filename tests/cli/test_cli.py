@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import subprocess
 import sys
 
 import numpy as np
+import pytest
 from sklearn.utils import Bunch
 
-from coview import LinkPLSA, inspect, save
+from coview import (
+    CrossModalRetriever,
+    LinkPLSA,
+    MultiViewNaiveBayes,
+    MultiViewPLSA,
+    Ontology,
+    Views,
+    inspect,
+    save,
+    write_views,
+)
+from coview.cli.labels import read_target
+from coview.cli.writing import write_table
 from coview.datasets import load_python_packages, make_topic_views
+from coview.io.tables import read_table
+from coview.model_selection.table import Comparison
+from coview.validation import encode_labels
 
 
 def coview(*words: str) -> subprocess.CompletedProcess[str]:
@@ -47,3 +64,192 @@ def test_the_groups_of_a_model_are_shown_as_a_tree(run, tmp_path, monkeypatch):
     save(model, tmp_path / "topics.coview")
     _, out, _ = run("info", tmp_path / "topics.coview", "--hierarchy")
     assert out.strip() == repr(inspect(model).hierarchy())
+
+
+# -- Labels and outputs of the command line
+
+X = Views(words=np.eye(3), ids=["a", "b", "c"])
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "labels"),
+    [
+        ("y.csv", "label\n3\n1\n2\n", [3, 1, 2]),
+        ("y.csv", "3\n1\n2\n", [3, 1, 2]),
+        ("y.txt", "cat\ndog\ncat\n", ["cat", "dog", "cat"]),
+        ("y.csv", "cat\n\ndog\n", ["cat", None, "dog"]),
+        ("y.csv", "id,label\nc,1\na,2\n", [2, None, 1]),
+        ("y.csv", "page,c\nc,x\na,y\n", ["y", None, "x"]),
+        ("y.tsv", "id\tlabel\nc\tx\na\ty\nb\tz\n", ["y", "z", "x"]),
+        ("y.jsonl", '{"label": 1}\n{"label": null}\n{"label": 2}\n', [1, None, 2]),
+    ],
+)
+def test_labels_come_from_one_column_or_by_id(tmp_path, name, text, labels):
+    (tmp_path / name).write_text(text)
+    found = read_target(str(tmp_path / name), X)
+    assert found.tolist() == labels
+    assert list(map(type, found.tolist())) == list(map(type, labels))
+
+
+@pytest.mark.parametrize(
+    ("labels", "semi_supervised", "codes"),
+    [
+        (["cat", "", "dog"], True, [0, -1, 1]),
+        (["cat", "", "dog"], False, [0, -1, 1]),
+        (["cat", -1, "dog"], True, [0, -1, 1]),
+        ([3, -1, 1], True, [1, -1, 0]),
+        ([3, -1, 1], False, [2, 0, 1]),
+    ],
+)
+def test_the_command_line_and_python_agree_on_what_is_no_label(tmp_path, labels, semi_supervised, codes):
+    (tmp_path / "y.csv").write_text("\n".join(map(str, labels)))
+    rows = "".join(f"{key},{label}\n" for key, label in zip("abc", labels))
+    (tmp_path / "by_id.csv").write_text(f"id,label\n{rows}")
+    for y in (labels, read_target(str(tmp_path / "y.csv"), X), read_target(str(tmp_path / "by_id.csv"), X)):
+        assert encode_labels(y, semi_supervised=semi_supervised)[0].tolist() == codes
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("1\n2\n", "2 labels"),
+        ("id,label\nx,1\ny,2\n", "none of the objects"),
+        ("d,e,f\n1,2,3\n", "3 columns"),
+        ("a,x\nb,y\n", "no header"),
+    ],
+)
+def test_labels_that_do_not_fit_are_refused(tmp_path, text, sentence):
+    (tmp_path / "y.csv").write_text(text)
+    with pytest.raises(ValueError, match=sentence):
+        read_target(str(tmp_path / "y.csv"), X)
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv", "json", "jsonl", "parquet"])
+def test_tables_are_read_as_they_were_written(tmp_path, kind):
+    path = tmp_path / f"t.{kind}"
+    write_table({"id": ["a", "b"], "label": np.array([0, 1]), "p": [0.25, 0.75]}, path)
+    table = read_table(path)
+    assert [list(table[name]) for name in ("id", "label", "p")] == [["a", "b"], [0, 1], [0.25, 0.75]]
+
+
+@pytest.mark.parametrize(
+    ("heading", "keys", "ids"),
+    [
+        ("row", [2, 0], None),
+        ("row", [2, 0], ["2", "1", "0"]),
+        ("number", [2, 0], None),
+        ("number", [2, 0], ["0", "1", "2"]),
+        ("id", ["c", "a"], ["a", "b", "c"]),
+    ],
+)
+def test_labels_by_row_are_told_from_labels_by_id(tmp_path, heading, keys, ids):
+    path = tmp_path / "y.csv"
+    path.write_text(f"{heading},label\n{keys[0]},last\n{keys[1]},first\n")
+    found = read_target(str(path), Views(words=np.eye(3), ids=ids))
+    assert found.tolist() == ["first", None, "last"]
+
+
+def test_a_column_of_lists_holds_no_labels(run, tmp_path):
+    rows = [{"body": f"text number {i % 3} of the fox", "tags": ["a", "b"]} for i in range(30)]
+    (tmp_path / "t.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    code, _, err = run("fit", "auto", tmp_path / "t.jsonl", "--labels", "tags", "-o", tmp_path / "m.coview")
+    assert code == 2 and "A label is a text or a number" in err and not (tmp_path / "m.coview").exists()
+
+
+# -- Names in data that a terminal, a spreadsheet or rich would obey are shown as text by every command
+
+ESCAPE = "\x1b[31m"  # would make the rest of a terminal red
+NASTY = [f"{ESCAPE}fox", "[/bold]sea", "ship\rsunk", "bell\x07", "\u202eright", "=cmd|' /C calc'!A0"]
+
+
+@pytest.fixture(scope="module")
+def views():
+    rng = np.random.default_rng(0)
+    y = np.arange(30) % 3
+    words = rng.poisson(1 + 6 * (np.arange(6) // 2 == y[:, None])).astype(float)
+    links = rng.poisson(1 + 6 * (np.arange(6) % 3 == y[:, None])).astype(float)
+    ids = np.array([f"{NASTY[i % len(NASTY)]}{i}" for i in range(30)])
+    return Views(words=words, links=links, feature_names={"words": NASTY, "links": NASTY}, ids=ids), y
+
+
+@pytest.fixture
+def folder(views, tmp_path):
+    write_views(views[0], tmp_path / "data")
+    (tmp_path / "y.csv").write_text("\n".join(f"{ESCAPE}{label}" for label in views[1]), encoding="utf-8")
+    return tmp_path
+
+
+def is_safe(text: str) -> bool:
+    return not any(sign in text for sign in ("\x1b", "\r", "\x07", "\u202e"))
+
+
+def test_every_command_writes_control_characters_out(run, folder, views):
+    save(CrossModalRetriever(LinkPLSA(2, random_state=0)).fit(views[0]), folder / "r.coview")
+    model, data, labels = folder / "m.coview", folder / "data", folder / "y.csv"
+    commands = [
+        ("fit", "MultiViewPLSA", data, "--set", "n_clusters=3", "-o", model),
+        ("fit", "MultiViewNaiveBayes", data, "--labels", labels, "-o", folder / "n.coview"),
+        ("info", folder / "n.coview"),
+        ("predict", model, data, "-o", folder / "p.csv"),
+        ("search", NASTY[1], "--model", folder / "r.coview", "--source", "words", "--target", "links", "--why"),
+    ]
+    printed = {}
+    for words in commands:
+        code, printed[words[0]], err = run(*words)
+        assert code == 0, (words, err)
+        assert is_safe(printed[words[0]] + err), words
+    assert "\\x1b[31m" in printed["fit"] and "[/bold]sea" in printed["search"]
+    code, _, err = run("predict", folder / f"{ESCAPE}.coview", data)
+    assert code == 2 and is_safe(err) and "\\x1b[31m.coview" in err
+
+
+def test_names_are_no_markup(run, folder):
+    code, out, _ = run("fit", "MultiViewPLSA", folder / "data", "--set", "n_clusters=3", "-o", folder / "m.coview")
+    assert code == 0 and "[/bold]sea" in out
+
+
+def test_what_python_shows_of_objects_is_safe_too(views):
+    X, y = views
+    retriever = CrossModalRetriever(LinkPLSA(2, random_state=0)).fit(X)
+    ids, view = retriever.indexed_ids(), X.rename(words=f"{ESCAPE}w")
+    rows = [
+        {"method": NASTY[0], "group": "method", "status": "failed", "note": NASTY[3], "fit_seconds": 1.0, "splits": 1}
+    ]
+    shown = [
+        repr(retriever.search(X[:1].select("words"), target="links", k=30)),
+        repr(retriever.explain(X[:1].select("words"), ids[0], target="links")),
+        repr(view),
+        repr(inspect(MultiViewNaiveBayes().fit(X, np.array(NASTY)[y]))),
+        repr(inspect(MultiViewPLSA(3, 3, random_state=0).fit(X))),
+        str(Ontology(NASTY, subset=[(NASTY[0], NASTY[1])])),
+        str(Comparison(rows, ["accuracy"], "classification")),
+    ]
+    assert [text for text in shown if not is_safe(text)] == []
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv"])
+def test_formulas_in_tables_are_text_and_numbers_stay_numbers(tmp_path, kind):
+    cells = ["=1+2", "+cmd", "-cmd", "@sum", "\t=1", " =1", "\rx", "-3", "+2.5e3", "fox", "", "＝1", "-inf"]
+    columns = {"=id": cells, "value": [-1.5, *range(12)], "label": np.array(["-1", "+1"] * 6 + ["-1"])}
+    write_table(columns, tmp_path / f"t.{kind}")
+    with open(tmp_path / f"t.{kind}", newline="", encoding="utf-8") as stream:
+        head, *rows = csv.reader(stream, delimiter="," if kind == "csv" else "\t")
+    assert head == ["'=id", "value", "label"]
+    escaped = ["'=1+2", "'+cmd", "'-cmd", "'@sum", "'\t=1", "' =1", "'\rx", "-3", "+2.5e3", "fox", "", "'＝1", "'-inf"]
+    assert [row[0] for row in rows] == escaped
+    assert rows[0][1] == "-1.5" and rows[0][2] == "-1" and rows[1][2] == "+1"
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv"])
+def test_escaped_texts_are_read_back_as_they_were(tmp_path, kind):
+    ids = ["@alice", "=1+2", "'=1+2", "''@x", "'tis", "- a fox", "\t=1", "-inf", "+", "-"]
+    classes = ["+", "-", "=x", "'=x", "-1x"] * 2
+    write_table({"=id": ids, "label": classes}, tmp_path / f"t.{kind}")
+    text = (tmp_path / f"t.{kind}").read_text()
+    assert "\n'@alice" in text and "\n+" in text and "\n-" in text  # signs alone run nothing
+    table = read_table(tmp_path / f"t.{kind}")
+    assert table.to_dict(as_series=False) == {"=id": ids, "label": classes}
+    X = Views(words=np.ones((10, 1)), ids=ids)
+    assert read_target(str(tmp_path / f"t.{kind}"), X).tolist() == classes
+    write_table({"label": classes}, tmp_path / f"one.{kind}")
+    assert read_target(str(tmp_path / f"one.{kind}"), X).tolist() == classes

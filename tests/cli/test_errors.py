@@ -10,7 +10,6 @@ import pytest
 
 from coview import Views, write_views
 from coview.cli import app
-from coview.cli import main as cli
 from coview.datasets import make_topic_views
 from coview.exceptions import ParameterError, ViewsError
 
@@ -84,12 +83,9 @@ def files(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(("words", "said"), COMMANDS.values(), ids=COMMANDS)
-def test_a_refusal_names_the_option(words, said, files, monkeypatch, capsys):
-    monkeypatch.setattr(sys, "argv", ["coview", *words])
-    with pytest.raises(SystemExit) as end:
-        cli.main()
-    error = capsys.readouterr().err
-    assert end.value.code == 2 and said in error, error
+def test_a_refusal_names_the_option(words, said, files, run):
+    code, _, error = run(*words)
+    assert code == 2 and said in error, error
 
 
 def test_an_error_is_worded_by_each_front_and_survives_a_process():

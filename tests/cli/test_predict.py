@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import sys
 
 import numpy as np
 import pytest
@@ -19,10 +18,10 @@ from coview import (
     TextViews,
     Views,
     edit,
+    load,
     save,
     write_views,
 )
-from coview.cli import main as cli
 from coview.datasets import make_topic_views
 from coview.inspection import inspect
 from coview.io.tables import read_table
@@ -50,15 +49,11 @@ def predicted(run, *words):
     return json.loads(out)
 
 
-def test_predict_tells_and_marks(model, tmp_path, monkeypatch, capsys):
+def test_predict_tells_and_marks(model, tmp_path, run):
     save(model, tmp_path / "m.coview")
     (tmp_path / "new.json").write_text(json.dumps([dict(zip(NEW, row)) for row in zip(*NEW.values())]))
-    words = ["predict", tmp_path / "m.coview", tmp_path / "new.json", "--out", tmp_path / "p.csv", "--proba"]
-    monkeypatch.setattr(sys, "argv", ["coview", *map(str, words)])
-    with pytest.raises(SystemExit) as end:
-        cli.main()
-    said = capsys.readouterr().err
-    assert not end.value.code
+    code, _, said = run("predict", tmp_path / "m.coview", tmp_path / "new.json", "--out", tmp_path / "p.csv", "--proba")
+    assert code == 0
     sentence = "coview: 2 of 4 objects have no feature known to the model (1, 3): it predicts 'land' for them"
     assert said.count("no feature known") == 1 and sentence in said
     with open(tmp_path / "p.csv") as stream:
@@ -140,3 +135,71 @@ def test_figures_of_csv_files_have_six_digits(model, tmp_path, run):
     exact = model.predict_proba(NEW)[:, 0]
     assert list(written["p.json"]) == exact.tolist()
     assert list(written["short.csv"]) == [float(f"{value:.6g}") for value in exact]
+
+
+# -- `coview label`: objects to label, and the way of the labels back into the next fit
+
+WORDS = {"animal": ["fox", "den", "paw", "fur"], "water": ["sea", "salt", "wave", "tide"]}
+
+
+def read(path) -> list[dict[str, str]]:
+    with open(path, newline="", encoding="utf-8") as stream:
+        return list(csv.DictReader(stream))
+
+
+@pytest.fixture
+def pages(tmp_path):
+    """Pages of two kinds, four of them labeled."""
+    rng = np.random.default_rng(0)
+    with open(tmp_path / "pages.csv", "w", newline="") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(["key", "body", "title", "kind"])
+        for i in range(30):
+            kind = list(WORDS)[i % 2]
+            body, title = (" ".join(rng.choice(WORDS[kind], n)) for n in (8, 3))
+            writer.writerow([f"p{i}", body, title, kind if i < 4 else ""])
+    return tmp_path
+
+
+def test_labels_that_are_filled_in_reach_the_next_fit_and_are_not_asked_for_again(pages, run):
+    table, model, labels = pages / "pages.csv", pages / "m.coview", pages / "labels.csv"
+    views = (table, "--id", "key", "--text", "body=body", "--text", "title=title")
+    assert run("fit", "MultiViewNaiveBayes", *views, "--labels", "kind", "-o", model)[0] == 0
+    assert run("label", model, table, "--labels", "kind", "--count", "5", "-o", labels)[0] == 0
+    rows = read(labels)
+    assert [row["label"] for row in rows[:5]] == [""] * 5 and all(row["coverage"] for row in rows[:5])
+    assert [(row["id"], row["label"]) for row in rows[5:]] == [
+        (f"p{i}", kind) for i, kind in enumerate(["animal", "water"] * 2)
+    ]
+    for row in rows[:5]:
+        row["label"] = list(WORDS)[int(row["id"][1:]) % 2]
+    with open(labels, "w", newline="", encoding="utf-8") as stream:
+        writer = csv.DictWriter(stream, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    assert run("fit", "MultiViewNaiveBayes", *views, "--labels", labels, "-o", model)[0] == 0
+    assert load(model)[-1].class_count_.sum() == 9
+    assert run("label", model, table, "--labels", labels, "--count", "50", "-o", pages / "again.csv")[0] == 0
+    again = [row["id"] for row in read(pages / "again.csv") if not row["label"]]
+    assert len(again) <= 21 and not {row["id"] for row in rows} & set(again)
+
+
+def test_objects_with_a_label_in_the_table_of_the_fit_are_not_asked_for(pages, run):
+    table, model, out = pages / "pages.csv", pages / "m.coview", pages / "out.csv"
+    assert run("fit", "auto", table, "--labels", "kind", "-o", model)[0] == 0
+    assert run("label", model, table, "--count", "50", "-o", out)[0] == 0
+    assert {row["id"] for row in read(out) if not row["label"]}.isdisjoint({"p0", "p1", "p2", "p3"})
+    title = {row["key"]: row["title"] for row in read(table)}
+    first = read(out)[0]
+    assert list(first)[-1] == "caption" and first["caption"] == title[first["id"]]
+
+
+def test_a_model_that_is_no_classifier_is_refused(tmp_path, run):
+    from coview import SphericalKMeans
+
+    X = Views(words=np.eye(6))
+    save(SphericalKMeans(2, random_state=0).fit(X), tmp_path / "m.coview")
+    write_views(X, tmp_path / "views")
+    code, _, error = run("label", tmp_path / "m.coview", tmp_path / "views")
+    told = f"coview label needs a classifier of at least two classes, but the model of {tmp_path / 'm.coview'} is Sph"
+    assert code == 2 and told in error

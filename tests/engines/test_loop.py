@@ -14,7 +14,13 @@ from scipy import sparse
 from sklearn.base import clone
 
 from coview import PLSA, Checkpoint, TimeBudget, Views
-from coview.exceptions import InterruptedFitWarning, ModelFileError
+from coview.datasets import make_topic_views
+from coview.engines import loop
+from coview.engines.cpu import CpuEngine
+from coview.engines.loop import SLOW, select_engine
+from coview.engines.protocol import tree_leaves, tree_map
+from coview.engines.reference import ReferenceEngine
+from coview.exceptions import EngineError, InterruptedFitWarning, ModelFileError
 
 
 def counts(n=120, m=40, seed=0):
@@ -219,3 +225,126 @@ def test_blocks_do_not_change_the_start_nor_the_result_beyond_rounding(monkeypat
 def test_bad_parameters_are_named(parameter, value):
     with pytest.raises((ValueError, RuntimeError), match=parameter):
         PLSA(**{"n_components": 2, parameter: value}).fit(counts())
+
+
+# -- Engines by name or as objects
+
+
+def test_names_and_objects():
+    assert select_engine("auto").name == select_engine("cpu").name == "cpu"
+    engine = ReferenceEngine()
+    assert select_engine(engine) is engine
+
+
+@pytest.mark.parametrize("bad", ["tpu", 3, None])
+def test_anything_else_is_refused(bad):
+    with pytest.raises(EngineError, match="engine must be"):
+        select_engine(bad)
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "columns", "itemsize", "expected"),
+    [
+        (0, 64, 4, 16_384),
+        (0, 0, 4, 16_384),
+        (18_846, 64, 4, 18_846),  # a small rest is shared out
+        (100_000, 64, 4, 16_667),
+        (65_536, 256, 4, 16_384),  # 16 MB of the row factor
+        (65_536, 256, 8, 8192),
+        (65_536, 4096, 4, 8192),
+    ],
+)
+def test_blocks_of_the_cpu_fit_its_caches_and_leave_no_small_rest(n_rows, columns, itemsize, expected):
+    engine = CpuEngine(1)
+    size = engine.block_rows(columns, itemsize, n_rows, 1000.0)
+    assert size == expected == engine.block_rows(columns, itemsize, n_rows, 1e6)  # as from disk, in other types
+    assert n_rows <= size or -n_rows % size < size / 2
+
+
+# -- Trees of arrays, leaf by leaf
+
+
+def test_map_keeps_the_shape_and_pairs_the_leaves():
+    a, b = {"rows": [1, 2], "shared": {"x": 3}}, {"rows": [10, 20], "shared": {"x": 30}}
+    assert tree_map(lambda p, q: q - p, a, b) == {"rows": [9, 18], "shared": {"x": 27}}
+
+
+def test_leaves_come_in_order():
+    assert list(tree_leaves({"b": [1, {"c": 2}], "a": 3})) == [1, 2, 3]
+
+
+# -- Momentum: never lower, and sooner there than plain sweeps
+
+
+@pytest.fixture(scope="module")
+def views():
+    return make_topic_views(n_objects=150, n_clusters=4, random_state=0).views
+
+
+@pytest.fixture
+def plainly(monkeypatch):
+    """Return the fit of a model without momentum."""
+
+    def fit(model, X):
+        with monkeypatch.context() as patch:
+            patch.setattr(loop, "Momentum", lambda fit, holder: None)
+            return model.fit(X)
+
+    return fit
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_the_objective_never_falls(views, seed):
+    model = PLSA(8, max_iter=150, tol=0, random_state=seed).fit(views)
+    values = np.array(model.history_["objective"])
+    assert (np.diff(values) >= -1e-10 * np.abs(values[1:])).all()
+    np.testing.assert_allclose(model.memberships_.sum(axis=1), 1, atol=1e-9)
+    assert (model.memberships_ > 0).all()
+
+
+def test_reaches_a_plain_fit_in_fewer_sweeps(views, plainly):
+    # from a common point on the slope, so that both climb the same hill
+    early = plainly(PLSA(8, max_iter=30, tol=0, random_state=0), views)
+    init = {name: getattr(early, name + "_") for name in ("memberships", "topic_feature", "topic_view")}
+    plain = plainly(PLSA(8, max_iter=150, tol=0, init=init), views).history_["objective"]
+    fast = PLSA(8, max_iter=150, tol=0, init=init).fit(views).history_["objective"]
+    reached = np.flatnonzero(np.array(fast) >= plain[-1])
+    assert len(reached)
+    assert reached[0] < 120
+
+
+def test_an_interrupt_anywhere_leaves_a_history_that_never_falls(views, monkeypatch):
+    from coview.exceptions import InterruptedFitWarning
+    from coview.plsa.steps import MixtureSteps
+
+    plain = MixtureSteps.update
+    for stop in range(3, 30, 3):
+        calls = iter(range(1000))
+
+        def update(self, *words, calls=calls, stop=stop):
+            if next(calls) == stop:
+                raise KeyboardInterrupt
+            return plain(self, *words)
+
+        monkeypatch.setattr(MixtureSteps, "update", update)
+        with pytest.warns(InterruptedFitWarning):
+            model = PLSA(8, max_iter=100, tol=0, random_state=stop).fit(views)
+        values = np.array(model.history_["objective"])
+        assert (np.diff(values) >= -1e-10 * np.abs(values[1:])).all()
+
+
+def test_a_fit_with_momentum_ends_where_a_plain_sweep_gains_little(views):
+    tol = 1e-4
+    model = PLSA(8, max_iter=1000, tol=tol, random_state=0).fit(views)
+    assert model.stopped_by_ == "tol"
+    init = {name: getattr(model, name + "_") for name in ("memberships", "topic_feature", "topic_view")}
+    before, after = PLSA(8, max_iter=1, tol=0, init=init).fit(views).history_["objective"]
+    assert after - before <= 2 * tol * abs(after)  # gains of plain sweeps shrink
+
+
+def test_the_early_climb_is_that_of_plain_sweeps(views, plainly):
+    model = PLSA(8, max_iter=80, tol=0, random_state=0)
+    plain, fast = (np.array(fit(model, views).history_["objective"]) for fit in (plainly, PLSA.fit))
+    slow = np.flatnonzero(np.diff(plain) < SLOW * np.abs(plain[1:]))[0]
+    np.testing.assert_allclose(fast[: slow + 2], plain[: slow + 2], rtol=1e-10)
+    assert fast[-1] > plain[-1]

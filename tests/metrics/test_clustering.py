@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, permutations
+from math import log, sqrt
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import normalized_mutual_info_score
 from sklearn.metrics.cluster import contingency_matrix
 
-from coview.metrics import clustering_accuracy, normalized_mutual_info, pairwise_f1
+from coview.exceptions import ParameterError, ViewsError
+from coview.metrics import (
+    clustering_accuracy,
+    normalized_mutual_info,
+    pairwise_f1,
+    topic_coherence,
+    topic_diversity,
+    topic_exclusivity,
+    view_agreement,
+    view_imbalance,
+)
 
 MEASURES = [
     clustering_accuracy,
@@ -101,3 +114,137 @@ def test_bad_labels_are_refused(truth, found, sentence):
 def test_unknown_average_is_refused():
     with pytest.raises(ValueError, match="average must be"):
         normalized_mutual_info([0], [0], average="geometric")
+
+
+# -- Agreement and imbalance of views: the paper's examples, and laws for more views
+
+
+def test_the_papers_examples():
+    words, links = np.zeros(1000, dtype=int), np.repeat([0, 1], 500)
+    assert view_agreement(words, links) == 0.5
+    assert view_imbalance(55.0, 42.7) == pytest.approx(12.3)
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.integers(0, 10_000), st.integers(1, 20), st.integers(2, 4))
+def test_pairs_are_averaged(seed, n_objects, n_views):
+    table = np.random.default_rng(seed).integers(3, size=(n_objects, n_views))
+    expected = np.mean([np.mean(table[:, v] == table[:, w]) for v, w in combinations(range(n_views), 2)])
+    assert view_agreement(*table.T) == pytest.approx(expected)
+    assert view_agreement(*table.T.astype(str)) == pytest.approx(expected)
+
+
+def test_label_sets_agree_only_when_equal():
+    one = np.array([[1, 1, 0], [1, 1, 0], [0, 0, 0]], dtype=bool)
+    other = np.array([[1, 1, 0], [1, 0, 0], [0, 0, 0]], dtype=bool)
+    assert view_agreement(one, other) == pytest.approx(2 / 3)
+
+
+def test_imbalance_of_three_views_is_the_mean_over_pairs():
+    assert view_imbalance(60, 50, 45) == pytest.approx((10 + 15 + 5) / 3)
+    assert view_imbalance(3.0, 3.0, 3.0) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "sentence"),
+    [
+        (lambda: view_agreement([0, 1]), ViewsError, "at least 2 views, got 1"),
+        (lambda: view_agreement([0, 1], [0]), ViewsError, "same objects, got 2, 1"),
+        (lambda: view_agreement([0, 1], [0, None]), ValueError, "1 unlabeled"),
+        (lambda: view_imbalance(1.0), ViewsError, "at least 2 views, got 1"),
+    ],
+)
+def test_bad_input_is_refused(call, error, sentence):
+    with pytest.raises(error, match=sentence):
+        call()
+
+
+# -- Quality of topics: by the definitions, and by what must hold
+
+VOCABULARY = [f"w{i}" for i in range(40)]
+
+
+def corpus(seed=0, n=60):
+    """Texts of four subjects, and four topics of ten words, one or two of them foreign."""
+    rng = np.random.default_rng(seed)
+    texts = []
+    for _ in range(n):
+        subject, weights = rng.integers(4), np.full(40, 0.3)
+        weights[subject * 10 : subject * 10 + 10] += 3
+        texts.append([VOCABULARY[i] for i in rng.choice(40, size=rng.integers(1, 30), p=weights / weights.sum())])
+    own = [
+        list(rng.permutation(10)[:8] + 10 * t) + list(rng.permutation(10)[:2] + 10 * ((t + 1) % 4)) for t in range(4)
+    ]
+    return texts, [[VOCABULARY[i] for i in row] for row in own]
+
+
+def matrix_of(texts):
+    return np.array([[text.count(word) for word in VOCABULARY] for text in texts])
+
+
+def weights_of(topics):
+    weights = np.zeros((len(topics), len(VOCABULARY)))
+    for t, topic in enumerate(topics):
+        weights[t, [VOCABULARY.index(word) for word in topic]] = np.arange(len(topic), 0, -1)
+    return weights
+
+
+def naive(topic, texts, measure):
+    """Coherence of one topic, pair by pair."""
+
+    def share(*words):
+        return sum(all(word in text for word in words) for text in texts) / len(texts)
+
+    def npmi(a, b):
+        return log((share(a, b) + 1e-12) / (share(a) * share(b))) / -log(share(a, b) + 1e-12)
+
+    if measure == "npmi":
+        return np.mean([npmi(a, b) for a, b in permutations(topic, 2)])
+    vectors = {word: [npmi(word, other) for other in topic] for word in topic}
+    total = [sum(column) for column in zip(*vectors.values())]
+
+    def cosine(p, q):
+        return sum(a * b for a, b in zip(p, q)) / sqrt(sum(a * a for a in p) * sum(b * b for b in q))
+
+    return np.mean([cosine(vector, total) for vector in vectors.values()])
+
+
+@pytest.mark.parametrize(("measure", "kind"), [("npmi", np.asarray), ("npmi", sparse.csc_array), ("c_v", np.asarray)])
+def test_coherence_is_that_of_its_definition(measure, kind):
+    texts, topics = corpus()
+    expected = [naive(topic, texts, measure) for topic in topics]
+    found = topic_coherence(weights_of(topics), kind(matrix_of(texts)), measure=measure)
+    assert_allclose(found, expected, rtol=1e-9)
+
+
+def test_topics_without_pairs_and_references_without_objects_have_no_coherence():
+    weights = np.array([[0.5, 0.5], [1.0, 0.0]])
+    assert np.isnan(topic_coherence(weights, np.eye(2))).tolist() == [False, True]
+    assert np.isnan(topic_coherence(weights, np.zeros((0, 2)))).all()
+
+
+def test_diversity_counts_distinct_features():
+    assert topic_diversity(np.eye(3)) == 1.0
+    assert topic_diversity(np.ones((4, 5))) == 1 / 4
+    assert topic_diversity([[3, 2, 1, 0], [3, 1, 0, 2]], n_features=2) == 0.75
+
+
+def test_exclusivity_is_the_share_of_the_weight():
+    weights = np.random.default_rng(0).dirichlet(np.ones(12), 4)
+    expected = [np.mean([row[j] / weights[:, j].sum() for j in np.argsort(-row)[:3]]) for row in weights]
+    assert_allclose(topic_exclusivity(weights, n_features=3), expected)
+    assert_allclose(topic_exclusivity(sparse.csr_array(np.eye(3))), 1.0)
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda: topic_coherence(np.eye(3), np.eye(2)), "reference must have the 3 features of the topics"),
+        (lambda: topic_coherence(-np.eye(2), np.eye(2)), "not below 0"),
+        (lambda: topic_exclusivity([[np.nan, 1.0]]), "finite"),
+        (lambda: topic_diversity([1.0, 2.0]), "topics must be a table"),
+    ],
+)
+def test_bad_input_gets_a_sentence(call, sentence):
+    with pytest.raises(ParameterError, match=sentence):
+        call()

@@ -9,12 +9,25 @@ import warnings
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.cluster import MiniBatchKMeans
 from sklearn.datasets import dump_svmlight_file
+from sklearn.feature_extraction import FeatureHasher
+from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.metrics import accuracy_score, f1_score
 
-from coview import MultiViewPassiveAggressiveClassifier, evaluate_stream, read_stream
+from coview import (
+    MultiViewNaiveBayes,
+    MultiViewPassiveAggressiveClassifier,
+    SphericalKMeans,
+    evaluate_stream,
+    read_stream,
+)
+from coview.datasets import make_topic_views
 from coview.exceptions import DataFileError
-from coview.online.hashing import hash_rows
+from coview.online.hashing import hash_row, hash_rows
 
 
 def joined(batches):
@@ -172,3 +185,121 @@ def test_svmlight_views_need_their_number_of_columns(tmp_path):
     svmlight(tmp_path / "a.svmlight")
     with pytest.raises(DataFileError, match="how many belong to each of the views words, links"):
         list(read_stream(tmp_path / "a.svmlight", views=["words", "links"]))
+
+
+# -- Hashed features: the columns of scikit-learn's hasher, whichever way they come in
+
+NAMES = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=8)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.dictionaries(NAMES, st.floats(-10, 10).filter(bool), max_size=12), st.sampled_from([7, 64, 2**18]))
+def test_one_row_has_the_columns_of_scikit_learn(features, width):
+    columns, values = hash_row(features, width)
+    dense = np.zeros(width)
+    np.add.at(dense, columns, values)
+    expected = FeatureHasher(width, input_type="dict").transform([features]).toarray()[0]
+    np.testing.assert_allclose(dense, expected, atol=1e-12)
+    assert len(set(columns.tolist())) == len(columns)  # names that collide share one entry
+
+
+def test_text_and_words_and_names_with_text():
+    width = 2**14
+    given = ["win win now", {"win": 2, "now": 1}, {"color": "red"}, {"color=red": 1}, None, {"size": "2"}, {7: 1}, {}]
+    rows = hash_rows(given, width).toarray()
+    np.testing.assert_array_equal(rows[0], rows[1])
+    np.testing.assert_array_equal(rows[2], rows[3])
+    assert not rows[4].any()
+    for i, row in enumerate([*given[:4], {}, *given[5:]]):
+        columns, values = hash_row(row, width)
+        np.testing.assert_array_equal(rows[i][columns], values)
+
+
+# -- Progressive validation: predictions before learning, counted right
+
+Classifier = MultiViewPassiveAggressiveClassifier
+
+
+def corpus(n_classes=2, n=230):
+    data = make_topic_views(n_objects=n, n_clusters=n_classes, length=8, random_state=1)
+    return data.views, data.target
+
+
+def one_by_one(X, y, classes):
+    """Predict, then learn, object by object, through the plain methods."""
+    model, guess, gaps = Classifier(), [], []
+    for i in range(len(y)):
+        if i == 0:
+            guess.append(classes[0])
+            gaps.append(0.0)
+        else:
+            guess.append(model.predict(X[[i]])[0])
+            first, second = model.decision_function_by_view(X[[i]]).values()
+            gaps.append(float(abs(first - second)[0]) if first.ndim == 1 else 0.0)
+        model.partial_fit(X[[i]], y[[i]], classes=classes)
+    return np.array(guess), np.array(gaps)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_every_object_is_predicted_before_it_is_learned(n_classes):
+    X, y = corpus(n_classes)
+    guess, gaps = one_by_one(X, y, np.unique(y))
+    result = evaluate_stream(Classifier(), X, y, every=50, classes=np.unique(y), batch_size=70)
+    table = result.table
+    assert table["rounds"] == [50, 100, 150, 200, 230]
+    np.testing.assert_allclose(
+        result.model.coef_["view1"], Classifier().partial_fit(X, y).coef_["view1"], rtol=1e-10, atol=1e-12
+    )
+    average = "binary" if n_classes == 2 else "macro"
+    for i, stop in enumerate(table["rounds"]):
+        start = 50 * i
+        assert table["accuracy"][i] == pytest.approx(accuracy_score(y[:stop], guess[:stop]))
+        assert table["f1"][i] == pytest.approx(f1_score(y[:stop], guess[:stop], average=average))
+        if n_classes == 2:
+            assert table["view_difference"][i] == pytest.approx(gaps[start:stop].mean())
+            assert table["cumulative_view_difference"][i] == pytest.approx(gaps[:stop].mean())
+
+
+def test_objects_without_label_are_not_counted():
+    X, y = corpus()
+    hidden = y.astype(float)
+    hidden[::2] = np.nan
+    known = ~np.isnan(hidden)
+    found = evaluate_stream(Classifier(), X, hidden, every=20, classes=[0, 1])
+    assert found.table == evaluate_stream(Classifier(), X[known], y[known], every=20, classes=[0, 1]).table
+
+
+def test_other_models_predict_a_batch_and_learn_it():
+    X, y = corpus()
+    result = evaluate_stream(MultiViewNaiveBayes(), X, y, every=100, classes=[0, 1], batch_size=10)
+    model, guess = MultiViewNaiveBayes(), []
+    for i in range(0, len(y), 10):
+        guess += [] if i == 0 else model.predict(X[i : i + 10]).tolist()
+        model.partial_fit(X[i : i + 10], y[i : i + 10], classes=[0, 1])
+    assert list(result.table) == ["rounds", "accuracy", "f1"]
+    assert result.final["accuracy"] == pytest.approx(np.mean(guess == y[10:]))
+    assert result.table["rounds"] == [100, 200, 220] and result.unpredicted == 10
+    assert "10 objects before them were learned" in repr(result)
+
+
+def test_models_that_cannot_take_part_are_refused():
+    X, y = corpus()
+    for model, message in (
+        (MiniBatchKMeans(2), "MiniBatchKMeans is not a classifier"),
+        (SphericalKMeans(2), "SphericalKMeans is not a classifier"),
+        (LogisticRegression(), "LogisticRegression has no partial_fit"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            evaluate_stream(model, X["view0"], y)
+    with pytest.raises(ValueError, match="SGDClassifier must know all classes before its first batch: pass classes="):
+        evaluate_stream(SGDClassifier(), X["view0"], y)
+
+
+def test_bad_calls_are_refused_with_a_sentence():
+    X, y = corpus()
+    with pytest.raises(ValueError, match="needs labels"):
+        evaluate_stream(Classifier(), X)
+    with pytest.raises(ValueError, match="one label per object"):
+        evaluate_stream(Classifier(), X, y[:5])
+    with pytest.raises(ValueError, match="every"):
+        evaluate_stream(Classifier(), X, y, every=0)

@@ -11,9 +11,9 @@ import polars as pl
 import pytest
 from scipy import sparse
 
-from coview import TableViews
+from coview import TableViews, read_table, read_views
 from coview.exceptions import ParameterError, ViewsError
-from coview.io.tables import read_table
+from coview.preprocessing.guess import guess_columns
 
 COLUMNS = {
     "age": [31.0, 7.0, 52.0],
@@ -183,3 +183,164 @@ def test_a_missing_number_is_the_median_of_the_fit(make):
 def test_bad_input_is_refused_with_a_sentence(model, X, sentence):
     with pytest.raises((ViewsError, ParameterError), match=re.escape(sentence)):
         model.fit_transform(X)
+
+
+# -- What the columns of a table are taken for, by what is in them
+
+BODY = ["a red fox in the snow", "the blue sea at night", "an old fox den", "a salty sea and a boat"] * 5
+
+
+def guessed(cells, name="column"):
+    """Kind of a column beside a column of texts."""
+    found = guess_columns({"body": BODY, name: cells})
+    for kind in ("text", "tokens", "columns"):
+        views = {view: part for view, part in getattr(found, kind).items() if view != "body"}
+        if views:
+            return kind
+    return "label" if name in found.labels else "id" if found.id == name else found.unused.get(name, "nothing")
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind"),
+    [
+        ([f"{word} story of {i} dogs" for i, word in enumerate("abcdefghijklmnopqrst")], "text"),
+        (["new;red", "sea;new", "red;old", "sea;red"] * 5, "tokens"),
+        ([["new", "red"], ["sea"], [], ["old"]] * 5, "tokens"),
+        ([[1, 2], [2, 3], [3], [1]] * 5, "tokens"),
+        ([[0.1, 0.2], [0.3, 0.4]] * 10, "columns"),
+        ([[0, 0.5], [1, 0]] * 10, "columns"),
+        ([f"city {i // 2}" for i in range(20)], "columns"),
+        ([1.5, None, 2.5, 3.0] * 5, "columns"),
+        (["Jun 12 1998", None, "May 1 1999", "Jun 2 1998"] * 5, "it holds dates: see report --by"),
+        ([None] * 20, "it has hardly any values"),
+        (["same"] * 20, "it has one value"),
+        ([{"a": 1}, {"b": 2}] * 10, "it holds records, or lists and other values"),
+        ([["x"], 3, ["y"], "z"] * 5, "it holds records, or lists and other values"),
+        ([[0.1], [0.2, 0.3]] * 10, "its lists of numbers have several lengths"),
+        ([[[1, 2], [3]], [[1]]] * 10, "its lists hold neither texts nor numbers"),
+    ],
+)
+def test_a_column_is_what_is_in_it(cells, kind):
+    assert guessed(cells) == kind
+
+
+def test_names_decide_on_labels_ids_and_years():
+    assert guessed(["land", "sea"] * 10, "kind") == "label"
+    assert guessed([f"k{i}" for i in range(20)], "key") == "id"
+    assert guessed([1990 + i % 7 for i in range(20)], "year") == "it holds dates: see report --by"
+
+
+def test_few_categories_of_any_name_are_labels_beside_texts_unless_labels_are_known():
+    body = [f"{text}, {i} times" for i, text in enumerate(BODY)]
+    table = {"body": body, "rubric": ["land", "sea"] * 10, "size": [0.5, 1.5] * 10}
+    assert guess_columns(table).labels == ["rubric"]
+    assert guess_columns(table, leave_out=["size"]).columns == {"rubric": ["rubric"]}
+    assert guess_columns({name: table[name] for name in ("rubric", "size")}).columns.keys() == {"rubric", "size"}
+
+
+def test_many_rows_are_guessed_by_a_sample(monkeypatch):
+    looked_at = []
+    monkeypatch.setattr("coview.preprocessing.guess.are_lists", lambda cells: looked_at.append(len(cells)))
+    assert (
+        guess_columns({"body": [f"an old fox den, {i} times" for i in range(20_000)]}).text and max(looked_at) == 5000
+    )
+
+
+def test_links_are_lists_of_ids():
+    table = {
+        "key": [f"p{i}" for i in range(20)],
+        "body": BODY,
+        "cites": [f"p{(i + 1) % 20} p{(i + 3) % 20}" for i in range(20)],
+    }
+    assert guess_columns(table).tokens == {"cites": "cites"}
+
+
+def test_prose_with_commas_is_text_though_its_clauses_come_again():
+    work = ["cares for patients, documents signs", "bakes bread, cleans the kitchen", "plans routes, loads pallets"]
+    ads = [f"We are hiring. You will see who {work[i % 3]}. Our hours are flexible, pay is good." for i in range(60)]
+    clauses = [f"your task is that it {work[i % 3]}, our hours are flexible and the pay is good" for i in range(60)]
+    skills = [", ".join([*["sql", "data science", "bread"][i % 3 :], "first aid"]) for i in range(60)]
+    guessed = guess_columns({"ad": ads, "about": clauses, "skills": skills})
+    assert set(guessed.text) == {"ad", "about"} and set(guessed.tokens) == {"skills"}
+
+
+# -- Columns of vectors become dense views, from Python's lists, frames and files, without a Python object per row
+
+VECTORS = [[0.5, -1.0, 2.0], None, [1.5, 0.0, -3.0], [0.25, 4.0, 8.0]]
+MATRIX = np.array([[0.5, -1.0, 2.0], [0, 0, 0], [1.5, 0.0, -3.0], [0.25, 4.0, 8.0]])
+
+
+SOURCES = {
+    "lists": lambda: {"v": VECTORS},
+    "arrays": lambda: {"v": [None if v is None else np.array(v, dtype=np.float32) for v in VECTORS]},
+    "rows of NaN": lambda: {"v": np.array([[np.nan] * 3 if v is None else v for v in VECTORS], dtype=np.float32)},
+    "mappings": lambda: [{"v": v} for v in VECTORS],
+    "pandas arrays": lambda: pd.DataFrame({"v": [None if v is None else np.array(v, "f4") for v in VECTORS]}),
+    "polars lists": lambda: pl.DataFrame({"v": VECTORS}, schema={"v": pl.List(pl.Float32)}),
+    "polars arrays": lambda: pl.DataFrame({"v": VECTORS}, schema={"v": pl.Array(pl.Float32, 3)}),
+}
+
+
+@pytest.mark.parametrize("kind", SOURCES)
+def test_a_column_of_vectors_is_a_dense_view(kind):
+    X = TableViews(columns="v").fit_transform(SOURCES[kind]())
+    assert X.names == ("v",) and X.present.ravel().tolist() == [True, False, True, True]
+    np.testing.assert_array_equal(X["v"], MATRIX)
+    assert X["v"].dtype == (np.float64 if kind in ("lists", "mappings") else np.float32)
+    assert "v" not in X.feature_names
+
+
+def test_the_buffer_of_arrow_is_not_copied():
+    frame = pl.DataFrame({"v": [[1.0, 2.0], [3.0, 4.0]]}, schema={"v": pl.List(pl.Float32)})
+    X = TableViews(columns={"image": "v"}).fit_transform(frame)
+    assert np.shares_memory(X["image"], frame["v"].explode().to_numpy())
+    matrix = np.ones((2, 3), dtype=np.float32)
+    assert np.shares_memory(TableViews(columns="v").fit_transform({"v": matrix})["v"], matrix)
+
+
+def test_vectors_stand_beside_other_columns_of_their_view():
+    table = {"year": [1999, 2007], "v": [[1.0, 2.0], [3.0, 4.0]]}
+    X = TableViews(columns={"all": ["v", "year"]}).fit_transform(table)
+    assert X["all"].tolist() == [[1, 2, 1999], [3, 4, 2007]]
+    assert X.feature_names["all"].tolist() == ["v_0", "v_1", "year"]
+
+
+def test_new_vectors_must_have_the_length_of_the_fit():
+    front = TableViews(columns="v").fit({"v": [[1.0, 2.0], [3.0, 4.0]]})
+    with pytest.raises(ViewsError, match="Column 'v' holds 3 numbers per row, but had 2 in fit"):
+        front.transform({"v": [[1.0, 2.0, 3.0]]})
+    with pytest.raises(ViewsError, match=r"Column 'v' held numbers in fit, but row 0 .* holds 'a'"):
+        front.transform({"v": ["a"]})
+    assert not front.transform({"v": [None, None]}).present.any()
+
+
+# -- files
+
+
+@pytest.mark.parametrize("dtype", [pl.List(pl.Float32), pl.Array(pl.Float32, 3)], ids=["list", "array"])
+def test_parquet(tmp_path, dtype):
+    pl.DataFrame({"id": list("abcd"), "v": VECTORS}, schema_overrides={"v": dtype}).write_parquet(
+        tmp_path / "v.parquet"
+    )
+    X = read_views({"image": tmp_path / "v.parquet"})
+    assert X.ids.tolist() == list("abcd") and X["image"].dtype == np.float32
+    np.testing.assert_array_equal(X["image"], MATRIX)
+    assert X.present.ravel().tolist() == [True, False, True, True]
+    Y = TableViews(columns={"image": "v"}, id="id").fit_transform(read_table(tmp_path / "v.parquet"))
+    assert Y == X
+
+
+def test_each_column_of_vectors_of_a_file_is_a_view_beside_the_numbers(tmp_path):
+    frame = pl.DataFrame({"id": ["a", "b"], "n": [1, 2], "image": [[1.0], [2.0]], "text": [[1.0, 2.0], [3.0, 4.0]]})
+    frame.write_parquet(tmp_path / "all.parquet")
+    X = read_views(tmp_path / "all.parquet")
+    assert X.n_features == {"all": 1, "image": 1, "text": 2} and X.feature_names["all"].tolist() == ["n"]
+
+
+@pytest.mark.parametrize("make", [dict, pd.DataFrame, pl.DataFrame], ids=["dict", "pandas", "polars"])
+@pytest.mark.parametrize("values", [[[1.0, 2.0], [3.0, None]], [[1.0, 2.0], [np.nan, 1.0]]])
+def test_vectors_of_different_lengths_and_missing_numbers_are_refused(make, values):
+    with pytest.raises(ViewsError, match=r"Column 'v' must hold vectors of one length, .* name the column in tokens="):
+        TableViews(columns="v").fit(make({"v": [[1.0, 2.0], None, [3.0]]}))
+    with pytest.raises(ViewsError, match=r"one length, all of numbers|View 'v' cannot be used: Input contains NaN"):
+        TableViews(columns="v").fit_transform(make({"v": values}))

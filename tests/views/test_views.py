@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from coview import Views
+from coview import LazyViews, Views, read_views, write_views
 from coview.exceptions import ViewsError
 
 DENSE = np.array([[1.0, 0.0, 2.0], [0.0, 3.0, 0.0], [4.0, 0.0, 0.0], [0.0, 0.0, 5.0]])
@@ -458,3 +458,30 @@ def test_rows_that_do_not_belong_together_are_refused(parts, sentence):
 def test_texts_are_sent_to_their_vectorizer(texts):
     with pytest.raises(ViewsError, match="TextViews"):
         Views(text=texts)
+
+
+# -- What all views have in common: ids
+
+TEXT_IDS = {"list": ["gimp", "gparted"], "array": np.array(["gimp", "gparted"]), "index": pd.Index(["gimp", "gparted"])}
+
+
+@pytest.mark.parametrize("ids", TEXT_IDS.values(), ids=TEXT_IDS)
+def test_ids_that_are_texts_are_plain_str(ids, tmp_path):
+    """Not numpy.str_, which shows as such and is no str for who looks at the type; files hold what they held."""
+    X = Views(x=np.eye(2), ids=ids)
+    write_views(X, tmp_path / "v", rows_per_shard=1)
+    forms = [X, X[[1, 0]], X.select("x"), X.loc[["gparted"]], Views.concat([X, X]), pickle.loads(pickle.dumps(X))]
+    forms += [Views.align({"x": (ids, np.eye(2))}), LazyViews.from_views(X, 1), read_views(tmp_path / "v")]
+    for form in forms:
+        assert {type(key) for key in form.ids} == {str}, form
+    assert repr(X.ids[0]) == "'gimp'"
+    assert np.load(tmp_path / "v" / "00000-ids.npy", allow_pickle=False).dtype.kind == "U"
+    assert read_views(tmp_path / "v").collect() == X
+    assert not X.ids.flags.writeable
+
+
+def test_an_id_that_is_not_there_is_guessed():
+    X = Views(x=np.eye(3), ids=["gimp", "gparted", "inkscape"])
+    for meant in ("gpartd", "Gparted"):
+        with pytest.raises(ViewsError, match=f"There is no object with the id '{meant}'. Did you mean 'gparted'"):
+            X.loc[meant]

@@ -22,6 +22,7 @@ from coview import (
 )
 from coview.cli import serve as commands
 from coview.exceptions import ModelFileError, ViewsError
+from coview.web.run import running
 from coview.web.service import load_service
 
 RUN = "import typer; from coview.cli.serve import {0}; typer.run({0})"
@@ -62,13 +63,19 @@ def saved(tmp_path_factory, retriever, small):
     return folder
 
 
-def test_serve_answers_until_it_is_stopped(saved):
-    with started("serve", str(saved / "r.coview"), str(saved / "data")) as (url, _):
-        found = ask(f"{url}search", params={"q": "wordaa", "source": "words", "k": 3}).json()
-        assert len(found["hits"]) == 3
-        root = ask(url).json()  # no page
-        assert root["model"] == "CrossModalRetriever" and {"/info", "/search"} <= set(root["paths"])
-        assert all(ask(f"{url}{path[1:]}").status_code != 404 for path in root["paths"])
+def test_serve_answers_until_it_is_stopped(saved, monkeypatch, capsys):
+    def asked(app, *given):
+        with running(app) as url:
+            found = ask(f"{url}/search", params={"q": "wordaa", "source": "words", "k": 3}).json()
+            assert len(found["hits"]) == 3
+            root = ask(f"{url}/").json()  # no page
+            assert root["model"] == "CrossModalRetriever" and {"/info", "/search"} <= set(root["paths"])
+            assert all(ask(f"{url}{path}").status_code != 404 for path in root["paths"])
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("coview.web.run.serve_app", asked)
+    commands.serve(model=saved / "r.coview", data=saved / "data", port=0)
+    assert capsys.readouterr().err.endswith("Stopped.\n")
 
 
 def test_explore_beyond_this_machine_prints_a_token(saved):
@@ -118,12 +125,3 @@ def test_a_raw_table_is_shown_with_its_texts(tmp_path):
     )
     with pytest.raises(ViewsError, match=r"m.coview and o do not have the same vocabulary: in view 'title' one has"):
         load_service(tmp_path / "m.coview", tmp_path / "new.csv", [tmp_path / "o"])
-
-
-def test_ctrl_c_is_how_a_service_ends(saved, monkeypatch, capsys):
-    def interrupted(*given):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("coview.web.run.serve_app", interrupted)
-    commands.serve(model=saved / "r.coview", port=0)
-    assert capsys.readouterr().err.endswith("Stopped.\n")
