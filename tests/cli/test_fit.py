@@ -87,8 +87,8 @@ def test_a_table_alone_is_fitted_as_the_printed_options_say(run, tmp_path, monke
     code, out, err = run("fit", "auto", "pages.csv", "--set", "n_clusters=2", "--json")
     assert code == 0, err
     told = " ".join(err.split())
-    assert "column 'kind' looks like a label and is not used" in told
-    assert "column 'place' looks like a label and is not used: --labels place learns from it" in told
+    assert "may be what you want to predict: 'kind', 'place'. Add to the command below --labels kind" in told
+    assert "--columns kind=kind to use one as a view" in told
     assert "not used: 'nothing' (it has hardly any values); 'made' (it holds dates: see report --by)." in told
     words = json.loads(out)["options"]
     assert shlex.join([*words, "-o", "pages.coview"]) in told and json.loads(out)["out"] == "pages.coview"
@@ -177,6 +177,16 @@ def test_a_classifier_asks_for_labels_and_a_model_of_tables_for_a_table(run, fol
     run("fit", "MultiViewPLSA", pages, "--text", "words=body", "--set", "n_clusters=2", "--out", model)
     code, _, error = run("predict", model, folder)
     assert code == 2 and "fitted on a raw table: pass one" in error
+
+
+def test_so_few_rows_that_groups_would_be_chance_are_clustered_on_request_alone(run, tmp_path):
+    table = tmp_path / "two.csv"
+    table.write_text("id,text\na,the red fox jumps\nb,the blue sea is calm\n")
+    for model in ("auto", "topics"):
+        code, _, error = run("fit", model, table, "-o", tmp_path / "m.coview")
+        assert code == 2 and "2 rows cannot be clustered: at least 20 are needed" in error
+    code, _, error = run("fit", "auto", table, "--clusters", 2, "-o", tmp_path / "m.coview")
+    assert code == 0, error
 
 
 REFUSED = """

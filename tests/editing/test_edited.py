@@ -70,6 +70,16 @@ def test_without_edits_the_model_says_what_the_one_inside_says(model):
         assert_array_equal(shown.features(view), own.features(view))
 
 
+def test_groups_that_no_edit_changed_keep_their_names():
+    words = Views(words=X["view0"], feature_names={"words": [f"w{j}" for j in range(X["view0"].shape[1])]})
+    topics = LinkPLSA(5, random_state=0, max_iter=20).fit(words)
+    before = inspect(topics).group_names
+    merged, dropped = (inspect(edit(topics).merge([0, 3])), inspect(edit(topics).drop(2)))
+    assert merged.group_names[1:] == [before[1], before[2], before[4]]
+    assert merged.group_names[0] != before[0]
+    assert dropped.group_names == [before[0], before[1], before[3], before[4]]
+
+
 def test_memberships_of_a_merged_group_are_sums_and_its_features_are_means_by_size(model):
     model.merge([3, 1])
     assert model.numbers_ == [0, 1, 2, 4]

@@ -27,8 +27,8 @@ import coview.cli.main
 absent("typer", "numpy")
 import coview.cli.app
 absent("numpy", "sklearn", "numba", "polars", "pandas")
-from coview.cli.start import load_sklearn
-load_sklearn()
+from coview.cli.start import quicken_sklearn
+quicken_sklearn()
 from coview import LinkPLSA, inspect, load
 absent("scipy.stats", "pandas")
 from coview import AutoClassifier

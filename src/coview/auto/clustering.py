@@ -346,11 +346,12 @@ class AutoClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         self.n_clusters_evidence_ = table
         self._log(f"{self.n_clusters_} clusters, of {len(tried)} numbers: {time.monotonic() - began:.1f} s")
         if max(told, default=0.0) <= 0:
+            why = f"none of the {len(tried)} numbers tried gives clusters that are found again in resampled data"
+            if not tried:
+                why = f"{len(rows):,} objects are too few, or the time was too short, to compare it with other numbers"
             warn_user(
-                f"n_clusters=None chose {self.n_clusters_}, but none of the {len(tried)} numbers that were tried gives "
-                "clusters that are found again in resampled data, or there are too few objects or too little time to "
-                "see it. Pass the n_clusters that you need, and do not read more into the clusters than that their "
-                "objects are similar.",
+                f"n_clusters=None chose {self.n_clusters_}, but {why}. Pass the n_clusters that you need, and do not "
+                "read more into the clusters than that their objects are similar.",
                 UserWarning,
             )
 

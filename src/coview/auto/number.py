@@ -23,7 +23,7 @@ from scipy.stats import entropy
 from sklearn.metrics import adjusted_mutual_info_score
 
 from coview.auto.votes import GraphVoter, count_votes
-from coview.utils.progress import counted
+from coview.utils.progress import tell
 from coview.views.views import Views
 
 __all__ = ["COLUMNS", "compare_numbers"]
@@ -80,10 +80,11 @@ class _Halves:
 
     def judge(self, numbers: Sequence[int]) -> list[tuple[int, float, float]]:
         """Return the number, the stability and the information of so many clusters, for each of the numbers."""
+        tell("choosing the number of clusters")  # without a count, which each half and round would begin anew
         own, placed = [], []
         for voters, scales, others in zip(self.voters, self.scales, self.rows[::-1]):
             memberships = []
-            for number in counted(numbers, f"number of clusters, up to {numbers[-1]}", len(numbers)):
+            for number in numbers:
                 # one vote of each scale is enough to tell numbers apart
                 votes = [voter.cluster(each, number, self.seed, 1) for voter, each in zip(voters, scales)]
                 memberships.append(count_votes(np.hstack(votes), number, self.seed))

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Iterable
-from functools import wraps
+from collections.abc import Iterable
 from importlib import import_module
 from typing import Annotated, Any
 
 import typer
 
 from coview.cli.main import COMMANDS, START
-from coview.cli.start import load_sklearn
+from coview.cli.start import quicken_sklearn
 from coview.exceptions import CoviewError
 from coview.utils.messages import make_text_error, printable
 from coview.utils.progress import print_line, show_progress
@@ -29,19 +28,8 @@ def make_app(names: Iterable[str] = COMMANDS) -> typer.Typer:
     app.callback()(_common)
     for name in names:
         command = getattr(import_module(f"coview.cli.{'serve' if name == 'explore' else name}"), name)
-        app.command(epilog=f"Example: {COMMANDS[name][1]}")(_started(command))
+        app.command(epilog=f"Example: {COMMANDS[name][1]}")(command)
     return app
-
-
-def _started(command: Callable[..., None]) -> Callable[..., None]:
-    """Have scikit-learn loaded before a command runs."""
-
-    @wraps(command)
-    def start(**values: Any) -> None:
-        load_sklearn()
-        command(**values)
-
-    return start
 
 
 def _common(
@@ -63,6 +51,7 @@ def _common(
 def run(words: list[str], quiet: bool, debug: bool) -> None:
     """Run a command; what is refused or fails becomes one sentence and an exit code."""
     warnings.showwarning = _show_warning  # type: ignore[assignment]
+    quicken_sklearn()
     app = make_app(words[:1] if words[0] in COMMANDS else COMMANDS)
     try:
         code = app(["--quiet", *words] if quiet else words, standalone_mode=False)

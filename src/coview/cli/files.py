@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -108,8 +109,13 @@ def guess_views(raw: TableOptions, objects: Objects, X: Any, labels: str | None)
     }
     words = [] if raw.id is not None or found.id is None else ["--id", str(found.id)]
     words += [word for option, values in guessed.items() for value in values for word in (f"--{option}", value)]
-    for name in found.labels:
-        print_line(f"coview: column {short(name)} looks like a label and is not used: --labels {name} learns from it.")
+    if found.labels:
+        first = found.labels[0]
+        print_line(
+            f"coview: not used, since they may be what you want to predict: {listed(found.labels)}. Add to the command "
+            f"below {shlex.join(['--labels', first])} to learn one, or "
+            f"{shlex.join(['--columns', f'{first}={first}'])} to use one as a view."
+        )
     if found.unused:
         reasons = "; ".join(f"{short(name)} ({why})" for name, why in found.unused.items())
         print_line(f"coview: not used: {reasons}.")

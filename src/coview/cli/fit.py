@@ -17,10 +17,12 @@ from coview.cli.options import Json, Labels, Objects, TableOptions, stop_when_in
 from coview.cli.settings import build_model, clusters_parameter, find_entry, parse_settings
 from coview.cli.summary import describe_model
 from coview.exceptions import DataFileError
-from coview.utils.messages import printable
+from coview.utils.messages import printable, quantity
 from coview.utils.progress import print_line, progress, tell
 
 __all__ = ["fit"]
+
+_FEWEST = 20  # rows to find groups in: of two halves, each has ten
 
 
 @take_options
@@ -83,6 +85,12 @@ def fit(
     with progress(verbose=0 if as_json else None):
         tell("reading")
         X = read_input(objects)
+        no_number = all(settings.get(each) is None for each in ("n_clusters", "n_components"))
+        if no_number and name in ("AutoClustering", "LinkPLSA") and len(X) < _FEWEST:
+            raise ValueError(
+                f"{quantity(len(X), 'row')} cannot be clustered: at least {_FEWEST} are needed to find groups that are "
+                "more than chance. Pass --clusters K to have K groups all the same."
+            )
         raw, words = guess_views(raw, objects, X, labels)
         if words:
             typed = ["coview", *sys.argv[1:], *words, *([] if out is not None else ["-o", str(path)])]
@@ -105,9 +113,7 @@ def fit(
         print(json.dumps({**describe(estimator), **about}))
         return
     lines = describe_model(fitted)
-    if fitted.kind in ("topic", "cluster") and not {"n_clusters", "n_components"}.intersection(
-        key for key, value in settings.items() if value is not None
-    ):
+    if no_number and fitted.kind in ("topic", "cluster"):
         lines.append(f"Pass --{fitted.kind}s K for another number.")
     if labels is not None and fitted.kind != "class":
         lines.append("The labels were not learned from; the report compares them with the groups.")

@@ -1,37 +1,64 @@
-"""What every command loads first, quickly."""
+"""A quick start: scikit-learn without what it loads and commands seldom use."""
 
 from __future__ import annotations
 
 import gc
 import importlib
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.abc import MetaPathFinder
+from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
-__all__ = ["load_sklearn"]
+__all__ = ["quicken_sklearn"]
 
 _PARTS = ("cluster", "covariance", "metrics", "model_selection", "pipeline")  # they load what most models need
 
 
-def load_sklearn() -> None:
-    """Load scikit-learn without pandas and scipy.stats, which take longer than all the rest of it.
+def quicken_sklearn() -> None:
+    """Have scikit-learn loaded without pandas and scipy.stats, which take longer than all the rest of it.
 
     scikit-learn has them at hand when it is imported, for functions that few commands call. Those of scipy.stats load
     it when they are called; pandas is looked for again where there may be a table of it.
     """
-    if "sklearn" in sys.modules:
-        return
-    gc.set_threshold(50_000, 10, 10)  # modules are many objects that stay; data are few and large
+    if "sklearn" not in sys.modules:
+        gc.set_threshold(50_000, 10, 10)  # modules are many objects that stay; data are few and large
+        sys.meta_path.insert(0, _Finder())
+
+
+class _Finder(MetaPathFinder):
+    """Finds scikit-learn once, with a loader that leaves the others out."""
+
+    def find_spec(self, name: str, path: Any, target: Any = None) -> Any:
+        if name != "sklearn":
+            return None
+        sys.meta_path.remove(self)
+        spec: Any = find_spec(name)
+        load = spec.loader.exec_module
+
+        def load_all(module: ModuleType) -> None:
+            with _left_out():
+                load(module)
+                for part in _PARTS:
+                    importlib.import_module(f"sklearn.{part}")
+
+        spec.loader.exec_module = load_all
+        return spec
+
+
+@contextmanager
+def _left_out() -> Iterator[None]:
     statistics = ModuleType("scipy.stats")
     statistics.__getattr__ = _find_statistic  # type: ignore[method-assign]
-    absent: dict[str, Any] = {"scipy.stats": statistics, "pandas": None}
-    absent = {name: module for name, module in absent.items() if name not in sys.modules}
-    sys.modules.update(absent)
+    others: dict[str, Any] = {"scipy.stats": statistics, "pandas": None}
+    others = {name: module for name, module in others.items() if name not in sys.modules}
+    sys.modules.update(others)
     try:
-        for part in _PARTS:
-            importlib.import_module(f"sklearn.{part}")
+        yield
     finally:
-        for name in absent:
+        for name in others:
             del sys.modules[name]
 
 

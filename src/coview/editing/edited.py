@@ -788,6 +788,11 @@ class EditedModel(MultiViewEstimator):
             parts = [model.memberships_by_view(objects, prepared=True) for model in asked]
             return {view: groups.memberships([part[view] for part in parts])[:, positions] for view in parts[0]}
 
+        def kept_names() -> dict[str, str]:
+            """Names of the groups that no edit has changed: next to others, other features would stand out."""
+            named = zip(self.inner_numbers_.tolist(), inner.group_names)
+            return {str(number): name for number, name in named if number not in groups.changed}
+
         training = replace(inner.training, memberships=None, memberships_by_view={}, codes=None, label_sets=None)
         if said is not None:
             memberships, labels = self._sort(inner, groups, said, inner.training.codes)
@@ -813,7 +818,9 @@ class EditedModel(MultiViewEstimator):
         # of groups that were edited: of other things than features and memberships nothing is known
         training = replace(training, memberships_by_view={})
         structure = replace(structure, topics=None, variance_explained={})
-        return replace(answer, training=training, structure=structure, _features=features, _profiles=None)
+        return replace(
+            answer, training=training, structure=structure, _features=features, _profiles=None, _kept_names=kept_names
+        )
 
 
 # -- pieces

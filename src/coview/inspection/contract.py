@@ -21,7 +21,7 @@ server, `compare`, the retriever, the command line and the displays ask nothing 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -109,6 +109,8 @@ class Inspection:
         Returns positions of objects in a space, where they are not memberships.
     _keeping : function of positions of groups, or None
         Returns the inspection of the same model with these groups alone.
+    _kept_names : function
+        Returns names that groups keep though others were edited, by key.
     _profiles : function or None
         Returns features x groups by view, of a mixture.
     _log_likelihood : function of X or None
@@ -149,6 +151,7 @@ class Inspection:
     _predict: Answer | None = None
     _embed: Answer | None = None
     _keeping: Callable[[np.ndarray], Inspection] | None = None
+    _kept_names: Callable[[], Mapping[str, str]] = dict
     _profiles: Callable[[], dict[str, np.ndarray]] | None = None
     _log_likelihood: Callable[[Any], float] | None = None
     _label_sets: Answer | None = None
@@ -288,7 +291,8 @@ class Inspection:
     def _group_names(self) -> list[str]:
         views = self.views if self.kind in NAMED_BY_FEATURES else ()
         features = {view: described_features(self, view) for view in views}
-        return name_by_features(self, {view: part for view, part in features.items() if part is not None})
+        known = {view: part for view, part in features.items() if part is not None}
+        return name_by_features(self, known, self._kept_names())
 
     def features(self, view: str) -> np.ndarray | None:
         """Return groups x features: the weight of each feature in each group, or None if the model has none.

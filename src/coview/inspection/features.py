@@ -13,7 +13,7 @@ explained by objects (`vectors`) and by the other views.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -275,13 +275,15 @@ def keyed_names(inspection: Inspection) -> list[str]:
     return [keyed_name(key, own) for key in inspection.groups]
 
 
-def name_by_features(inspection: Inspection, features: dict[str, Features]) -> list[str]:
+def name_by_features(
+    inspection: Inspection, features: dict[str, Features], kept: Mapping[str, str] | None = None
+) -> list[str]:
     """Return names of groups by features of each view: those of the model, or means of the objects of each group.
 
     Views in which the model found no structure name no group, where there are others. A group that was given a
-    name keeps it.
+    name keeps it, and so does one that had a name before others were edited.
     """
-    given = inspection.structure.given_names
+    given = {**(kept or {}), **inspection.structure.given_names}
     taken = set(given.values())
     names = zip(inspection.groups, _names_by_features(inspection, features))
     return [given.get(key, f"{name} ({key})" if name in taken else name) for key, name in names]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from coview.exceptions import ViewsError
-from coview.preprocessing.columns import Table, as_table, find_missing, find_odd_cell, read_vectors
+from coview.preprocessing.columns import Table, as_table, find_missing, find_odd_cell, is_number_or_date, read_vectors
 from coview.preprocessing.vectorizer import TextVectorizer, are_lists, find_separators, holds_ideographs
 from coview.utils.messages import listed
 
@@ -27,6 +27,7 @@ _FEW = 0.2  # of the rows: a label comes again and again
 _SHARED = 0.5  # of the rows: categories come again, texts do not
 _FEWEST_WORDS = 1.25  # of texts, in the mean
 _LONGEST_CATEGORY = 6  # words, at the median
+_ODD = "it holds {!r} among numbers or dates: leave such cells empty"
 
 
 @dataclass
@@ -77,7 +78,7 @@ def guess_columns(X: Any, id: Any = None, leave_out: Collection[Any] = ()) -> Gu
     for name in table.names:
         if name == found.id or name in leave_out:
             continue
-        kind, why = _find_kind(table, name, ids)
+        kind, why = _find_kind(table, name, ids, whole)
         if kind == "unused":
             found.unused[name] = why
         elif kind == "label":
@@ -134,11 +135,11 @@ def _find_id(table: Table) -> Any:
     return None
 
 
-def _find_kind(table: Table, name: Any, ids: Collection[str] | None) -> tuple[str, str]:
+def _find_kind(table: Table, name: Any, ids: Collection[str] | None, whole: Table) -> tuple[str, str]:
     """What a column is: text, tokens, vector, categories, numbers, dates, label or unused; of unused ones also why."""
     if not str(name).strip():
         return "unused", "its name is empty: give it one to use it"
-    cells = [cell for cell in table.cells(name) if cell is not None and str(cell).strip()]
+    cells = _filled_cells(table, name)
     if not cells:
         return "unused", "it has hardly any values"
     lists = [isinstance(cell, (list, tuple, np.ndarray)) for cell in cells]
@@ -152,6 +153,11 @@ def _find_kind(table: Table, name: Any, ids: Collection[str] | None) -> tuple[st
     few = different <= max(2, _FEW * len(cells))
     if few and _LABEL.search(str(name)) and not isinstance(cells[0], float):
         return "label", ""
+    texts = all(isinstance(cell, str) for cell in cells)
+    numbers = texts and all(map(is_number_or_date, cells))
+    # one that is none may be outside of the sample
+    if odd := find_odd_cell(_filled_cells(whole, name)) if numbers else None:
+        return "unused", _ODD.format(odd[:30])
     values = table.column(name)
     if values.dtype != object:
         if _ID.search(str(name)):
@@ -160,12 +166,16 @@ def _find_kind(table: Table, name: Any, ids: Collection[str] | None) -> tuple[st
         return ("dates" if dates else "numbers"), ""
     if ids is not None and _are_links(cells, ids):
         return "tokens", ""
-    if not all(isinstance(cell, str) for cell in cells):
+    if not texts:
         return ("few categories" if few else "categories"), ""
     if odd := find_odd_cell(cells):
-        return "unused", f"it holds {odd[:30]!r} among numbers or dates: leave such cells empty"
+        return "unused", _ODD.format(odd[:30])
     kind, why = _find_kind_of_texts(cells, different)
     return ("few categories" if few and kind == "categories" else kind), why
+
+
+def _filled_cells(table: Table, name: Any) -> list[Any]:
+    return [cell for cell in table.cells(name) if cell is not None and str(cell).strip()]
 
 
 def _find_kind_of_lists(table: Table, name: Any, cells: list[Any]) -> tuple[str, str]:
