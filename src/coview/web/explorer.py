@@ -270,12 +270,21 @@ class Explorer:
         counted = [view for view in views if not is_measured(model, view, data)]
         return {view: [str(name).lower() for name in feature_names(model, view, data)] for view in counted}
 
+    @cached_property
+    def _text(self) -> tuple[str, np.ndarray]:
+        """All rows of the table in small letters, and where each begins."""
+        table, cells = self.service.table, self.service.cells
+        columns = [] if table is None else [cells(name) for name in table.names]
+        rows = ["\n".join(str(cell) for cell in row if cell is not None).lower() for row in zip(*columns)]
+        return "\n".join(rows), np.cumsum([0, *(len(row) + 1 for row in rows)])
+
     def _have_word(self, word: str) -> np.ndarray:
         """Objects that have a word."""
-        has, data, table = np.zeros(len(self.service.ids), dtype=bool), self.service.data, self.service.table
-        begin = re.compile(rf"(?<!\w){re.escape(word)}", re.IGNORECASE)
-        for name in () if table is None else table.names:
-            has |= [cell is not None and begin.search(str(cell)) is not None for cell in self.service.cells(name)]
+        has, data = np.zeros(len(self.service.ids), dtype=bool), self.service.data
+        text, begins_of = self._text
+        found = [match.start() for match in re.finditer(re.escape(word), text)]
+        starts = [at for at in found if not (at and (text[at - 1].isalnum() or text[at - 1] == "_"))]
+        has[np.searchsorted(begins_of, starts, side="right") - 1] = True
         for view, names in self._vocabularies.items():
             begins = len(word) >= SHORTEST_PREFIX
             fits = [name == word or (begins and name.startswith(word)) for name in names]
