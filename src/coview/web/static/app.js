@@ -65,7 +65,7 @@ async function show() {
   const [first, at, key] = parts.map(decoded);
   if (path === "") overview(place, context);
   else if (first === "groups" && key !== undefined) group(place, context, Number(at), key);
-  else if (first === "object" && at) objectPage(place, context, at);
+  else if ((first === "object" || first === "objects") && at) objectPage(place, context, at);
   else if (model.pages.includes(first) && first in SHOW) SHOW[first](place, context, at === undefined ? null : Number(at));
   else replace(place, h("div.state.empty", null, h("strong", null, "There is no such page"),
     h("p", null, h("a", { href: "#/" }, "Back to the overview"))));
