@@ -193,6 +193,10 @@ def vote(times: int) -> None:
     votes.GraphVoter.cluster.__defaults__ = (times,)
 
 
+def weigh_words_once() -> None:
+    AutoClustering._weighs_words = lambda self: False  # type: ignore[method-assign]
+
+
 def count_alike() -> None:
     """Views of noise count as all others."""
     clustering.weigh_by_relations = lambda relations: dict.fromkeys(relations["view"], 1.0)
@@ -226,6 +230,7 @@ VOTES: dict[str, Callable[[], Any]] = {
     "one scale": lambda: take_scales(1.0),
     "ten at each scale": lambda: vote(10),
     "noise counts": count_alike,
+    "words by idf alone": weigh_words_once,
 }
 
 

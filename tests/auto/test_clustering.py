@@ -18,6 +18,7 @@ from coview.datasets import make_blobs_views, make_topic_views
 from coview.exceptions import EngineError, ViewsError
 from coview.inspection.choice import describe_number, describe_selection, stable_numbers
 from coview.metrics import normalized_mutual_info
+from coview.preprocessing.weighting import TfidfViews
 from coview.views.lazy import LazyViews
 
 
@@ -123,7 +124,7 @@ def test_clusters_that_run_into_each_other_are_less_sure():
     means = [model.memberships_[model.labels_ == z, z].mean() for z in range(3)]
     assert_allclose(model.cluster_votes_, means)
     told = inspect(model).selection.votes
-    assert told["by_views"] == len(SCALES) * N_CLUSTERINGS and told["by_tokens"] == 0
+    assert told["clusterings"] == len(SCALES) * N_CLUSTERINGS
     assert told["share"] == pytest.approx(model.memberships_.max(axis=1).mean())
     assert f"on average, {100 * told['share']:.0f} % of them agree on the cluster" in repr(inspect(model))
 
@@ -341,3 +342,24 @@ def test_numbers_that_tell_more_than_their_neighbors_are_told():
     words = describe_number(table)
     assert words.startswith("5 clusters were chosen, of 7 numbers from 2 to 8: ")
     assert words.endswith("Also stable: 2.")
+
+
+def test_words_weigh_by_what_they_tell_of_the_clusters():
+    rng = np.random.default_rng(0)
+    y = np.arange(400) % 4
+    telling = rng.poisson(1.0, (400, 40)) * (np.arange(40) // 10 == y[:, None])
+    X = Views(words=np.hstack([telling, rng.poisson(0.25, (400, 40))]))  # the same words per object, of no cluster
+    model = AutoClustering(4, random_state=0).fit(X)
+    plain = AutoClustering(4, random_state=0).fit(X.map({"words": lambda part: part * 0.5}))
+    assert normalized_mutual_info(y, model.labels_) > 0.95
+    idf = TfidfViews(sublinear_tf=True).fit(X).idf_["words"]
+    ratio = model.preparation_[-1].idf_["words"] / idf
+    # the divergence of clusters, word by word, from its definition
+    for word in (0, 25, 70):
+        found = 5 * model.memberships_.mean(axis=0) + model.memberships_[X["words"][:, word] > 0].sum(axis=0)
+        expected = np.sqrt(0.1 + entropy(found, model.memberships_.mean(axis=0)) / np.log(4))
+        assert ratio[word] == pytest.approx(expected, abs=0.02)  # by the votes of the first round
+    assert ratio[:40].min() > 2 * ratio[40:].max()
+    assert_array_equal(plain.preparation_[-1].idf_["words"], np.ones(80))  # who gives weights has weighed
+    for each in (model, plain):
+        assert inspect(each).selection.votes["clusterings"] == len(SCALES) * N_CLUSTERINGS

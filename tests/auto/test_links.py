@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
 from coview import AutoClustering, NeighborViews, TableViews, TfidfViews
@@ -227,9 +228,10 @@ def test_other_values_of_links_are_refused(links):
         AutoClustering(K, links=links).fit(made("within")[0])
 
 
-def test_links_of_many_objects_are_smoothed_over_as_of_few(monkeypatch):
+@pytest.mark.parametrize("unit", [1.0, 0.5], ids=["counts", "weighted"])
+def test_links_of_many_objects_are_smoothed_over_as_of_few(monkeypatch, unit):
     views, _ = made("within", links=2)
-    one_way = views.map({"cites": lambda part: sparse.csr_array(sparse.triu(part))})
+    one_way = views.map({"cites": lambda part: sparse.csr_array(sparse.triu(part)), "words": lambda part: part * unit})
     few = AutoClustering(K, links="cites", random_state=0).fit(one_way)
     for name, size in (("MOST_OBJECTS", 150), ("SAMPLE", 150), ("BLOCK", 64)):
         monkeypatch.setattr(f"coview.auto.clustering.{name}", size)
@@ -237,8 +239,10 @@ def test_links_of_many_objects_are_smoothed_over_as_of_few(monkeypatch):
     assert many.labels_.shape == (N,)
     for model in (few, many):
         np.testing.assert_array_equal(model.predict(one_way), model.labels_)
-    smooth = [each.preparation_[0][-1].layers_["words"][-1] for each in (few, many)]
-    assert_allclose(*smooth, atol=1e-12)
+    first, second = (each.preparation_[0] for each in (few, many))
+    if unit == 1:  # words are weighed by the clusters of those that were clustered, and smoothed over all
+        first = clone(second[1:]).fit(second[0].transform(one_way))
+    assert_allclose(*(each[-1].layers_["words"][-1] for each in (first, second)), atol=1e-12)
 
 
 def test_counts_whose_columns_have_numbers_for_names_are_no_links():

@@ -9,8 +9,9 @@ from scipy import sparse
 from sklearn.cluster import KMeans
 
 from coview.auto import votes
-from coview.auto.votes import GraphVoter, count_votes
+from coview.auto.votes import GraphVoter
 from coview.clustering.affinity import neighbor_graph, neighbor_graphs
+from coview.clustering.vote_counting import count_votes
 from coview.datasets import make_blobs_views, make_topic_views
 from coview.metrics import normalized_mutual_info
 

@@ -207,7 +207,7 @@ def test_labels_are_matched_to_classes_by_value():
 
 
 def test_votes_and_what_the_views_share_are_told():
-    votes = {"by_views": 20, "by_tokens": 0, "share": 0.9, "by_cluster": [0.9, 0.9]}
+    votes = {"clusterings": 20, "share": 0.9, "by_cluster": [0.9, 0.9]}
     relations = {"view": ["a", "b"], "verdict": ["shares", "noise"]}
     votes_line, views_line = describe_selection(Selection(votes=votes, relations=relations))
     assert votes_line.startswith("20 clusterings of the objects voted: ") and "90 % of them agree" in votes_line

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -164,3 +166,12 @@ def test_more_topics_than_objects_or_features_can_be_asked_for(shape):
     X = np.random.default_rng(0).poisson(2.0, size=shape) + 1
     model = PLSA(5, init="nmf", random_state=0).fit(X)
     assert np.isfinite(model.memberships_).all() and np.allclose(model.memberships_.sum(axis=1), 1)
+
+
+def test_a_view_of_fewer_different_rows_than_topics_starts_without_a_word():
+    rng = np.random.default_rng(0)
+    X = Views(words=rng.poisson(1.0, (60, 30)), kind=np.eye(2)[np.arange(60) % 2])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = MultiViewPLSA(4, 4, max_iter=5, random_state=0).fit(X)
+    assert np.isfinite(model.memberships_).all()

@@ -8,6 +8,9 @@ Half of the clusterings count every view equally. The other half count every tok
 models does: views of counts are concatenated with rows of their original length, so that a title weighs less than its
 text. Without the second half, a weak view of few words would count as much as a strong one of many.
 
+Not all words are of use: where views are plain counts, every other scale votes first, and then the rest, with words
+weighed also by how much they tell of the clusters of the first votes (`clustering/telling_words.py`). Both count.
+
 Neighbor graphs compare all pairs of objects. Of more than `MOST_OBJECTS`, or of more than there is time for, a sample
 is clustered, and all others are placed by their neighbors in it, as new objects are.
 """
@@ -16,6 +19,7 @@ from __future__ import annotations
 
 import copy
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -23,11 +27,21 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 from sklearn.pipeline import Pipeline
 
 from coview.auto.number import COLUMNS, OBJECTS_PER_CLUSTER, compare_numbers
-from coview.auto.preparation import SCALING, join_tokens, preparation, prepared, token_weights, view_scalings
-from coview.auto.votes import N_CLUSTERINGS, SCALES, GraphVoter, count_votes
+from coview.auto.preparation import (
+    MOST_OBJECTS,
+    SCALING,
+    join_tokens,
+    preparation,
+    prepared,
+    token_weights,
+    view_scalings,
+)
+from coview.auto.votes import N_CLUSTERINGS, SCALES, GraphVoter
 from coview.base import MultiViewEstimator, NumbersGate
 from coview.clustering.links import LINK_EVIDENCE, find_links, judge_links, smoothing
 from coview.clustering.relations import RELATIONS, check_alignment, weigh_by_relations
+from coview.clustering.telling_words import stress_telling_words
+from coview.clustering.vote_counting import count_votes
 from coview.engines.loop import Deadline, largest_in_time, select_engine
 from coview.engines.passes import blockwise
 from coview.engines.protocol import floating_type, over_rows
@@ -47,7 +61,6 @@ from coview.views.views import Views
 
 __all__ = ["AutoClustering"]
 
-MOST_OBJECTS = 20_000  # that are clustered: their neighbors take half a minute on two cores where texts are long
 SAMPLE = 5_000  # of more objects, and those that the number of clusters is chosen by
 LINKED_CLUSTERS = 8  # that links are judged by, where the number is not given
 HALF = 0.5  # of the time that is left: for the number of clusters, for samples of growing size, and for all objects
@@ -203,10 +216,9 @@ class AutoClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
             select_engine(self.engine)  # one that is not there is refused before anything is computed
         views, seed = self._checked_views(X), base_seed(self.random_state)
         steps = self._smoothing(views, seed)
-        # smoothed once, all objects together: one by one or in blocks they lack links of others to them
-        whole = prepared(views, steps)
         self.sample_ = sample_positions(len(views), SAMPLE if len(views) > MOST_OBJECTS else MOST_OBJECTS, seed)
-        base = whole[self.sample_]
+        # smoothed all together: one by one or in blocks objects lack links of others to them
+        base = prepared(views, steps)[self.sample_]
         self.preparation_ = [*steps, *preparation(base, views.names)]
         self.scaling_ = view_scalings(self.preparation_)
         self.view_relations_ = check_alignment(
@@ -215,12 +227,11 @@ class AutoClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         names = list(weigh_by_relations(self.view_relations_))
         # who looks along links does not look at single tokens
         self.token_weights_ = [] if steps else token_weights(base.select(*names))
-        families = self._families(base)
-        self._choose_number(families, seed, deadline.share(HALF))
+        self._choose_number(self._families(base), seed, deadline.share(HALF))
         with silenced(but=InterruptedFitWarning):
-            self.memberships_ = self._vote(families, seed, deadline.share(HALF))
+            self.memberships_ = self._vote(base, views, seed, deadline.share(HALF))
             if len(self.sample_) < len(views):
-                self.memberships_ = self._place_all(whole)
+                self.memberships_ = self._place_all(prepared(views, self._smoothing_steps()))
         self.memberships_ = self.memberships_.astype(floating_type(views), copy=False)
         self.labels_ = self.memberships_.argmax(axis=1)
         self._describe(views[self.sample_])
@@ -370,18 +381,24 @@ class AutoClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         name = self.engine if isinstance(self.engine, str) else self.engine.name
         return "auto" if name == "dask" else self.engine  # the engine of a cluster is for rows that are not in memory
 
-    def _vote(self, families: list[Views], seed: int, deadline: Deadline) -> np.ndarray:
+    def _vote(self, base: Views, whole: Any, seed: int, deadline: Deadline) -> np.ndarray:
         """Return the memberships of the sample; fills `voters_`, and makes the sample smaller where time is short."""
+        plain = self.preparation_, self.token_weights_
 
         def cluster(rows: np.ndarray) -> np.ndarray:
             began = time.monotonic()
-            self.voters_, votes = [], []
-            for family in families:
-                voter = GraphVoter(self.n_clusters_, **self._voter_settings(family))
-                scales = voter.embed(family if len(rows) == len(family) else family[rows], seed)
-                votes.append(voter.cluster(scales, self.n_clusters_, seed))
-                self.voters_.append(voter)
-            found = count_votes(np.hstack(votes), self.n_clusters_, seed)
+            self.preparation_, self.token_weights_ = plain
+            some = base if len(rows) == len(base) else base[rows]
+            votes = self._ask(some, seed, SCALES[:: 1 + self._weighs_words()])
+            if self._weighs_words():
+                found = count_votes(votes, self.n_clusters_, seed)
+                self.preparation_, self.token_weights_ = (
+                    stress_telling_words(steps, some, found, whole) for steps in plain
+                )
+                if smoothed := self._smoothing_steps():
+                    some = prepared(whole, smoothed)[self.sample_[rows]]
+                votes = np.hstack([votes, self._ask(some, seed, SCALES[1::2])])
+            found = count_votes(votes, self.n_clusters_, seed)
             self._log(f"votes of {len(rows):,} objects: {time.monotonic() - began:.1f} s")
             return found
 
@@ -389,6 +406,19 @@ class AutoClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         found, rows = largest_in_time(cluster, len(self.sample_), first, seed, deadline)
         self.sample_ = self.sample_[rows]
         return found
+
+    def _weighs_words(self) -> bool:
+        """Tell whether any view is of plain counts; others keep the weights that they have."""
+        return any(getattr(step, "use_idf", False) for step in [*self.preparation_, *self.token_weights_])
+
+    def _ask(self, some: Views, seed: int, scales: Sequence[float]) -> np.ndarray:
+        """Return the clusterings of these objects (objects x votes) by their graphs at some scales; fills `voters_`."""
+        self.voters_, votes = [], []
+        for family in self._families(some):
+            voter = GraphVoter(self.n_clusters_, scales=scales, **self._voter_settings(family))
+            votes.append(voter.cluster(voter.embed(family, seed), self.n_clusters_, seed))
+            self.voters_.append(voter)
+        return np.hstack(votes)
 
     def _place_all(self, whole: Any) -> np.ndarray:
         """Return the memberships of all objects, some at a time, by those of the sample."""
@@ -439,10 +469,9 @@ class AutoClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         self.cluster_votes_ = own / np.maximum(np.bincount(self.labels_, minlength=k), 1)
 
     def _describe_votes(self) -> dict[str, Any]:
-        by_views = len(SCALES) * N_CLUSTERINGS
-        by_tokens = by_views if len(self.voters_) > 1 else 0
+        clusterings = len(SCALES) * N_CLUSTERINGS * len(self.voters_)
         share, by_cluster = float(self.memberships_.max(axis=1).mean()), self.cluster_votes_.tolist()
-        return {"by_views": by_views, "by_tokens": by_tokens, "share": share, "by_cluster": by_cluster}
+        return {"clusterings": clusterings, "share": share, "by_cluster": by_cluster}
 
     def _log(self, text: str) -> None:
         if self.verbose:

@@ -32,7 +32,7 @@ from sklearn.preprocessing import PolynomialFeatures, RobustScaler
 from sklearn.svm import LinearSVC
 
 from coview.assignment.seeded_kmeans import SeededKMeansClassifier
-from coview.auto.preparation import counted_views
+from coview.auto.preparation import MOST_OBJECTS, counted_views
 from coview.classification.concatenated import ConcatenatedViews
 from coview.classification.label_spreading import LabelSpreadingClassifier
 from coview.classification.wrapper import last_step
@@ -44,11 +44,10 @@ from coview.preprocessing.weighting import UnitRows, weigh_counts
 from coview.views.arrays import mostly_zeros
 from coview.views.views import Views
 
-__all__ = ["MOST_OBJECTS", "Expert", "needed_view", "propose_experts", "seen_views"]
+__all__ = ["Expert", "needed_view", "propose_experts", "seen_views"]
 
 FEW, MANY = 50, 200  # singular vectors of a view, and of one that is smoothed over links
 NARROW = 2  # columns whose directions say little: the middle of three classes has none
-MOST_OBJECTS = 20_000  # above which neighbors of all objects take too long, and experts are judged with a sample
 # how much more than others topics weigh before any label, and experts that smooth over links that join alike objects:
 # they were the best or near it most often where labels are few
 LEADING = 10.0

@@ -21,8 +21,9 @@ from scipy.special import softmax
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
-from coview.auto.experts import MOST_OBJECTS, Expert, needed_view
+from coview.auto.experts import Expert, needed_view
 from coview.auto.pooling import Answer
+from coview.auto.preparation import MOST_OBJECTS
 from coview.classification.label_spreading import LabelSpreadingClassifier
 from coview.classification.wrapper import last_step
 from coview.engines.loop import NO_DEADLINE, Deadline, TimeBudget, models_inside

@@ -22,7 +22,8 @@ import numpy as np
 from scipy.stats import entropy
 from sklearn.metrics import adjusted_mutual_info_score
 
-from coview.auto.votes import GraphVoter, count_votes
+from coview.auto.votes import GraphVoter
+from coview.clustering.vote_counting import count_votes
 from coview.utils.progress import tell
 from coview.views.views import Views
 

@@ -23,6 +23,7 @@ from coview.views.arrays import looks_counted
 from coview.views.views import Views, n_present
 
 __all__ = [
+    "MOST_OBJECTS",
     "SCALING",
     "counted_views",
     "join_tokens",
@@ -32,6 +33,8 @@ __all__ = [
     "view_scalings",
 ]
 
+# above which neighbors of all objects take too long: a sample is clustered, and experts are judged with one
+MOST_OBJECTS = 20_000
 WIDE = 50  # columns up to which counts may well be something else, such as the pixels of a small image
 WEIGHTED, GIVEN = "tf-idf", "unit length"  # how counts are made comparable, and those that have weights already
 # what a fitted model keeps of how each view was; models of older files have nothing

@@ -6,14 +6,8 @@ scale the leading eigenvectors of all graphs (of each view, of all views side by
 side by side, and k-means with one start clusters their rows several times. Each clustering is a vote for the clusters
 to be found.
 
-With H the indicator matrix of all clusterings (objects x clusters of all of them), columns divided by the root of their
-sums, the rows of its k left singular vectors, brought to length 1, are clustered by k-means. An object's memberships
-are then its shares of the votes: over the clusterings r that know it,
-
-    p(z | i) = mean_r P(z | c_r(i)),     P(z | c) = share of the objects of cluster c that are in cluster z
-
-What all clusterings say alike is sure; the share says how sure. A new object has the mean of the memberships of its
-neighbors, by the same graphs at the same scales.
+What they agree on is found by `count_votes`. A new object has the mean of the memberships of its neighbors, by the same
+graphs at the same scales.
 """
 
 from __future__ import annotations
@@ -22,11 +16,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.cluster import KMeans
-from sklearn.utils.extmath import randomized_svd
 
-from coview.clustering.affinity import Graph, leading_vectors, unit_length
+from coview.clustering.affinity import Graph, leading_vectors
 from coview.clustering.spectral import beside_each_other, kmeans_of_parts, nearest_center, strong_columns
 from coview.clustering.view_graphs import NeighborGraphEstimator
 from coview.engines.protocol import few_threads, in_threads
@@ -36,7 +28,7 @@ from coview.utils.progress import counted
 from coview.validation import per_view
 from coview.views.views import Views
 
-__all__ = ["N_CLUSTERINGS", "SCALES", "GraphVoter", "count_votes"]
+__all__ = ["N_CLUSTERINGS", "SCALES", "GraphVoter"]
 
 SCALES = (0.25, 0.5, 1.0, 2.0)  # of the number of neighbors, as the method is written
 N_CLUSTERINGS = 5  # of each scale: ten are no better, on either half of the collections
@@ -55,6 +47,8 @@ class GraphVoter(NeighborGraphEstimator):
         How much each view counts; None is 1.
     engine : str or engine, default="auto"
         As there.
+    scales : sequence of float
+        Factors of the number of neighbors, all of `SCALES` by default.
 
     Attributes
     ----------
@@ -63,7 +57,6 @@ class GraphVoter(NeighborGraphEstimator):
     """
 
     n_neighbors = None  # at scale 1: as many as `SpectralClusteringViews` takes by default
-    _scales = SCALES
     _fitted_state = {"view_weights_": rules.by_view(rules.weight()), "part_weights_": rules.shares("parts")}
 
     def __init__(
@@ -73,11 +66,17 @@ class GraphVoter(NeighborGraphEstimator):
         metric: Any = "auto",
         view_weights: Any = None,
         engine: Any = "auto",
+        scales: Sequence[float] = SCALES,
     ) -> None:
         self.n_clusters = n_clusters
         self.metric = metric
         self.view_weights = view_weights
         self.engine = engine
+        self.scales = scales
+
+    @property
+    def _scales(self) -> Sequence[float]:  # type: ignore[override]
+        return self.scales
 
     def embed(self, X: Any, seed: int) -> list[list[np.ndarray]]:
         """Return the leading eigenvectors of all graphs (objects x clusters each), for each scale."""
@@ -94,7 +93,7 @@ class GraphVoter(NeighborGraphEstimator):
 
             return [
                 in_threads(work, of_scale) if ops is None else [*map(work, of_scale)]
-                for of_scale in counted(graphs, "scale", len(SCALES))
+                for of_scale in counted(graphs, "scale", len(graphs))
             ]
 
     def cluster(
@@ -131,53 +130,6 @@ class GraphVoter(NeighborGraphEstimator):
 def _divide(sums: np.ndarray) -> np.ndarray:
     """Rows by their last column, where that is not 0."""
     return sums / np.where(sums[:, -1:] > 0, sums[:, -1:], 1.0)
-
-
-def count_votes(labels: np.ndarray, n_clusters: int, seed: int) -> np.ndarray:
-    """Return the memberships (n_objects, n_clusters) in the clusters that clusterings agree on most.
-
-    Without any vote, an object belongs to all clusters alike.
-
-    Parameters
-    ----------
-    labels : ndarray of int (n_objects, n_clusterings)
-        Cluster of each object in each clustering; -1 where it is not known.
-    n_clusters : int
-        Number of clusters to be found.
-    seed : int
-        Of the singular vectors and k-means.
-
-    Examples
-    --------
-    >>> labels = np.array([[0, 1], [0, 1], [1, 0], [1, 0], [1, -1], [-1, -1]])
-    >>> count_votes(labels, 2, 0).max(axis=1).tolist()  # both say the same in other words
-    [1.0, 1.0, 1.0, 1.0, 1.0, 0.5]
-    """
-    n_objects, n_clusterings = labels.shape
-    width = max(int(labels.max(initial=-1)) + 1, 1)
-    rows, of = np.nonzero(labels >= 0)
-    columns = of * width + labels[rows, of]
-    shape = (n_objects, n_clusterings * width)
-    indicators = sparse.csr_array((np.ones(len(rows)), (rows, columns)), shape=shape)
-    sizes = np.maximum(np.bincount(columns, minlength=shape[1]), 1)
-    there, memberships = np.unique(rows), np.full((n_objects, n_clusters), 1 / n_clusters)
-    if there.size:
-        scaled = sparse.csr_array(indicators @ sparse.diags_array(1 / np.sqrt(sizes)))[there]
-        vectors = unit_length(_left_vectors(scaled, n_clusters, seed))
-        final = KMeans(min(n_clusters, len(there)), n_init=10, random_state=seed).fit(vectors).labels_
-        shares = (indicators[there].T @ one_hot(final, n_clusters)) / sizes[:, None]
-        memberships[there] = (indicators[there] @ shares) / (labels[there] >= 0).sum(axis=1, keepdims=True)
-    return memberships
-
-
-def _left_vectors(matrix: Any, count: int, seed: int) -> np.ndarray:
-    """Left singular vectors of the largest values of a sparse matrix (rows x count), fewer of a small one.
-
-    Found together: clusters that all clusterings have alike have the same value, of which Lanczos would miss some.
-    """
-    count = min(count, *matrix.shape)
-    more = max(count, 10)
-    return randomized_svd(sparse.csr_matrix(matrix), count, n_oversamples=more, n_iter=7, random_state=seed)[0]
 
 
 def _cluster_rows(rows: np.ndarray, n_parts: int, n_clusters: int, seeds: Sequence[int]) -> np.ndarray:

@@ -24,11 +24,12 @@ from sklearn.neighbors import NearestNeighbors
 
 from coview.engines.protocol import Team, count_threads, find_thread_pools
 from coview.engines.reference import ReferenceEngine
-from coview.exceptions import EngineError
+from coview.exceptions import EngineError, InterruptedFitWarning
 from coview.kernels import folding, pairs, simplex, simplex_l1
 from coview.kernels import neighbors as neighbor_kernels
 from coview.kernels import ratio as kernels
 from coview.kernels.memory import LINE
+from coview.utils.warn import silenced
 from coview.views.arrays import for_sklearn, frozen, side_by_side, slice_csr, unit_rows
 
 __all__ = ["CpuEngine", "CpuMatrix", "LargePages", "balance_chunks"]
@@ -523,7 +524,8 @@ class CpuEngine(ReferenceEngine):
 
     def kmeans_labels(self, parts: list[CpuMatrix], n_clusters: int, seed: int) -> np.ndarray:
         rows = for_sklearn(side_by_side([part.matrix for part in parts]))
-        return KMeans(n_clusters, n_init=1, random_state=seed).fit(rows).labels_
+        with silenced(but=InterruptedFitWarning):  # of rows that are equal: fewer clusters are a start, too
+            return KMeans(n_clusters, n_init=1, random_state=seed).fit(rows).labels_
 
     def nearest_rows(self, X: CpuMatrix, among: CpuMatrix | None, n_nearest: int) -> tuple[np.ndarray, np.ndarray]:
         if not X.is_dense and (among is None or not among.is_dense):

@@ -46,12 +46,12 @@ def describe_votes(votes: Mapping[str, Any]) -> str:
 
     Examples
     --------
-    >>> votes = {"by_views": 20, "by_tokens": 20, "share": 0.93}
+    >>> votes = {"clusterings": 40, "share": 0.93}
     >>> describe_votes(votes)
     '40 clusterings of the objects voted: on average, 93 % of them agree on the cluster of an object.'
     """
     return (
-        f"{votes['by_views'] + votes['by_tokens']} clusterings of the objects voted: on average, "
+        f"{votes['clusterings']} clusterings of the objects voted: on average, "
         f"{100 * votes['share']:.0f} % of them agree on the cluster of an object."
     )
 

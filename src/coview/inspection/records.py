@@ -55,9 +55,8 @@ class Selection:
     accuracy_by_view : dict of float
         Share of the held-out labels that are found from each view alone.
     votes : dict
-        Of clusters that clusterings voted for: "by_views" and "by_tokens" (how many clusterings count every view alike,
-        and every token), "share" (of the votes that an object's cluster has in the mean) and "by_cluster" (the same in
-        each cluster).
+        Of clusters that clusterings voted for: "clusterings" (how many), "share" (of the votes that an object's cluster
+        has in the mean) and "by_cluster" (the same in each cluster).
     numbers : dict of lists
         The evidence for each number of groups that was tried.
     relations : dict of lists
