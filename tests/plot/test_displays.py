@@ -120,24 +120,15 @@ def test_they_draw_into_axes_that_are_given(make, data):
     figure, axes = pyplot.subplots(2, 2)
     assert ObjectiveDisplay.from_estimator(make("PLSA"), ax=axes[0, 0]).ax_ is axes[0, 0]
     assert ObjectMapDisplay.from_estimator(make("PLSA"), X, y, ax=axes[0, 1]).figure_ is figure
-    assert TopicsDisplay.from_estimator(make("PLSA"), ax=axes[1, 0]).axes_.shape == (3, 2)
+    assert TopicsDisplay.from_estimator(make("PLSA"), ax=pyplot.subplots(3, 2)[1]).axes_.shape == (3, 2)
+    alone = TopicsDisplay.from_estimator(make("PLSA"), views=["words"], groups=[0], ax=axes[1, 0])
+    assert alone.ax_ is axes[1, 0]
+    with pytest.raises(ValueError, match="3 x 2 panels are drawn, but ax has 1"):
+        TopicsDisplay.from_estimator(make("PLSA"), ax=axes[1, 0])
     assert TopicsDisplay.from_estimator(make("PLSA"), views=["words"], ax=pyplot.subplots(3, 1)[1]).axes_.shape == (
         3,
         1,
     )
-
-
-@pytest.mark.parametrize("layout", [None, "constrained"])
-def test_axes_that_were_put_anywhere_are_cut_where_they_are(make, layout):
-    figure = pyplot.figure(layout=layout)
-    ax = figure.add_axes((0.1, 0.2, 0.5, 0.6))
-    axes = TopicsDisplay.from_estimator(make("PLSA"), ax=ax).axes_
-    figure.draw_without_rendering()
-    boxes = [panel.get_position() for panel in axes.flat]
-    assert axes.shape == (3, 2)
-    edges = [min(box.x0 for box in boxes), min(box.y0 for box in boxes)]
-    edges += [max(box.x1 for box in boxes), max(box.y1 for box in boxes)]
-    np.testing.assert_allclose(edges, [0.1, 0.2, 0.6, 0.8], atol=1e-9)
 
 
 def test_displays_are_public_in_their_own_module_only():

@@ -71,11 +71,10 @@ def group_prevalence(
     (['a', 'b'], [[0.67, 0.33], [0.0, 1.0]])
     """
     values, objects = _single_values(values)
-    n = len(memberships)
-    if objects is not None and (n_given := int(objects.max(initial=-1)) + 1) != n:
+    bins, n = make_bins(values, by, n_bins), len(memberships)
+    objects = np.arange(len(bins.codes)) if objects is None else objects
+    if (n_given := int(objects.max(initial=-1)) + 1) != n:
         raise ViewsError(f"by must have one value for each of the {n:,} objects, got {n_given:,} values.")
-    bins = make_bins(values, n if objects is None else len(objects), by, n_bins)
-    objects = np.arange(n) if objects is None else objects
     members = [np.unique(objects[bins.codes == b]) for b in range(len(bins.labels))]
     found = [_mean_and_interval(np.asarray(memberships[rows], dtype=np.float64)) for rows in members]
     shares, low, high = (np.array(part) for part in zip(*found))
@@ -161,20 +160,18 @@ def named_columns(
 # -- bins
 
 
-def make_bins(values: Any, n_objects: int, by: str = "value", n_bins: int | None = None) -> Bins:
+def make_bins(values: Any, by: str = "value", n_bins: int | None = None) -> Bins:
     """Put objects into bins: dates by day, month, quarter, year or longer, numbers by quantiles, others by category.
 
     Examples
     --------
-    >>> bins = make_bins(["2024-01-15", "2024-02-20", None, "2024-02-02"], 4)
+    >>> bins = make_bins(["2024-01-15", "2024-02-20", None, "2024-02-02"])
     >>> bins.kind, bins.labels, bins.codes.tolist()
     ('time', ['2024-01-15', '2024-02-02', '2024-02-20'], [0, 2, -1, 1])
     """
     cells = [None if isinstance(cell, str) and not cell.strip() else cell for cell in as_table({by: values}).cells(by)]
-    if len(cells) != n_objects:
-        raise ViewsError(f"by must have one value for each of the {n_objects:,} objects, got {len(cells):,} values.")
     if all(cell is None for cell in cells):
-        raise ViewsError(f"{by!r} has no value: all {n_objects:,} of them are missing.")
+        raise ViewsError(f"{by!r} has no value: all {len(cells):,} of them are missing.")
     dates, shortest = _as_dates(cells, by)
     if dates is not None:
         return _periods(dates, n_bins or MOST_PERIODS, [part for part in (DAYS, *MONTHS) if part >= shortest])

@@ -33,7 +33,7 @@ FEWEST_TOGETHER = 3  # features of an object, of fewer it is no news which occur
 
 def group_quality(inspection: Inspection, views: Views, codes: np.ndarray | None, n_features: int) -> ResultTable:
     """Return the quality of a model's groups in objects, as the estimator sees them."""
-    columns: dict[str, list[Any]] = {name: [] for name in ("group", "name", "view", *NUMBERS)}
+    rows: list[tuple[Any, ...]] = []
     means: dict[str, dict[str, float]] = {}
     for view, features in readable_features(inspection, views, codes).items():
         if view not in views or views.n_features[view] < n_features:
@@ -41,17 +41,14 @@ def group_quality(inspection: Inspection, views: Views, codes: np.ndarray | None
         weights, occurs = np.maximum(features.weights, 0.0), _occurrences(views, view)
         if _count_features(occurs) < FEWEST_TOGETHER or not len(weights):
             continue
-        found = {
-            name: topic_coherence(weights, occurs, measure=name, n_features=n_features) for name in ("npmi", "c_v")
-        }
-        found["exclusivity"] = topic_exclusivity(weights, n_features=n_features)
-        columns["group"] += inspection.groups
-        columns["name"] += inspection.group_names
-        columns["view"] += [view] * len(weights)
-        for name, values in found.items():
-            columns[name] += values.tolist()
-        means[view] = {name: float(np.nanmean(part)) for name, part in found.items() if np.isfinite(part).any()}
+        npmi, c_v = (topic_coherence(weights, occurs, measure=name, n_features=n_features) for name in NUMBERS[:2])
+        found = (npmi, c_v, topic_exclusivity(weights, n_features=n_features))
+        of_view = [view] * len(weights)
+        rows += zip(inspection.groups, inspection.group_names, of_view, *(part.tolist() for part in found))
+        known = {name: part[np.isfinite(part)] for name, part in zip(NUMBERS, found)}
+        means[view] = {name: float(part.mean()) for name, part in known.items() if len(part)}
         means[view]["diversity"] = topic_diversity(weights, n_features=n_features)
+    columns = {name: [row[at] for row in rows] for at, name in enumerate(("group", "name", "view", *NUMBERS))}
     coherence = ", ".join(f"{view} {mean['npmi']:.2f}" for view, mean in means.items() if "npmi" in mean)
     title = f"Quality of {quantity(len(inspection.groups), 'group')}" + (
         f": mean NPMI {coherence}" if coherence else ""

@@ -158,7 +158,7 @@ class StreamDisplay:
             Measures to draw; all by default.
         name : str, optional
             Name in the legend; that of the class by default.
-        ax : matplotlib Axes or array of them, optional
+        ax : array of matplotlib Axes, optional
             Where to draw.
         """
         result = evaluate_stream(clone(model), X, y, every=every)
@@ -176,7 +176,7 @@ class StreamDisplay:
             Results of `evaluate_stream`, by name of the model.
         measures : list of str, optional
             Measures to draw; all by default.
-        ax : matplotlib Axes or array of them, optional
+        ax : array of matplotlib Axes, optional
             Where to draw.
         """
         return cls({name: result.table for name, result in results.items()}).plot(ax, measures=measures)
@@ -186,7 +186,7 @@ class StreamDisplay:
 
         Parameters
         ----------
-        ax : matplotlib Axes or array of them, optional
+        ax : array of matplotlib Axes, optional
             Where to draw; a new figure by default.
         measures : list of str, optional
             Measures to draw; all by default.

@@ -36,36 +36,16 @@ def one_panel(ax: Any, size: tuple[float, float]) -> tuple[Any, Any]:
 
 
 def panels(ax: Any, rows: int, columns: int, size: tuple[float, float]) -> tuple[Any, np.ndarray]:
-    """Return a figure and a grid of panels: new ones of this size each, or cut out of the place of the axes given."""
+    """Return a figure and a grid of panels: new ones of this size each, or the axes given, as many as are drawn."""
     if ax is None:
         whole = (max(size[0] * columns, 2.5), max(size[1] * rows, 2.0))
         return load_matplotlib("pyplot").subplots(rows, columns, figsize=whole, squeeze=False, layout="constrained")
-    if isinstance(ax, np.ndarray):
-        if ax.size != rows * columns:
-            raise ValueError(f"ax holds {ax.size} panels, but {rows} x {columns} are drawn.")
-        return ax.flat[0].figure, ax.reshape(rows, columns)
-    if rows == columns == 1:
-        return ax.figure, np.array([[ax]])
-    ax.set_axis_off()
-    return ax.figure, np.array(_cut(ax, rows, columns)).reshape(rows, columns)
-
-
-def _cut(ax: Any, rows: int, columns: int) -> list[Any]:
-    """Return panels in the place of axes, row by row; a user may have put these anywhere."""
-    spec = ax.get_subplotspec()
-    if spec is not None:
-        cut = spec.subgridspec(rows, columns)
-        return [ax.figure.add_subplot(cut[i, j]) for i in range(rows) for j in range(columns)]
-    from matplotlib.gridspec import GridSpec
-
-    left, bottom, right, top = ax.get_position().extents
-    cut = GridSpec(rows, columns, left=left, bottom=bottom, right=right, top=top)
-    low, high, start, end = cut.get_grid_positions(ax.figure)
-    return [
-        ax.figure.add_axes((start[j], low[i], end[j] - start[j], high[i] - low[i]))  # which no layout moves
-        for i in range(rows)
-        for j in range(columns)
-    ]
+    given = np.asarray(ax, dtype=object)
+    if given.size != rows * columns:
+        raise ValueError(
+            f"{rows} x {columns} panels are drawn, but ax has {given.size}. Pass an array of axes, or none."
+        )
+    return given.flat[0].figure, given.reshape(rows, columns)
 
 
 def bare(ax: Any) -> None:

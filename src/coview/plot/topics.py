@@ -93,7 +93,7 @@ class TopicsDisplay:
             Features of each panel.
         rank : {"distinctive", "weight"}, default="distinctive"
             By what sets a group apart from the others, or by the weight alone. Components show both ends.
-        ax : matplotlib Axes or array of them, optional
+        ax : array of matplotlib Axes, optional
             Where to draw.
         """
         inspection = inspect(model)
@@ -129,7 +129,7 @@ class TopicsDisplay:
 
         Parameters
         ----------
-        ax : matplotlib Axes or array of them, optional
+        ax : array of matplotlib Axes, optional
             Where to draw; a new figure by default.
         """
         longest = max((len(lines) for lists in self.features.values() for lines in lists), default=1)

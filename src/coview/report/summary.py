@@ -588,16 +588,17 @@ def _with_stability(inspection: Inspection, X: Any, quality: dict[str, Any] | No
             "views have fewer features, or vectors or measurements."
         )
     table = refit_stability(inspection.preparation.model, X, n_fits=STABILITY_FITS, n_features=QUALITY_FEATURES)
-    found: dict[str, dict[str, float]] = {}
-    for group, view, share in zip(table["group"], table["view"], table["stability"]):
-        found.setdefault(view, {})[group] = share
-    views = [row["name"] for row in quality["views"]]
+    found = {(group, view): share for group, view, share in zip(table["group"], table["view"], table["stability"])}
+
+    def mean(view: str) -> float:
+        return float(np.mean([share for (_, other), share in found.items() if other == view]))
+
     return {
         **quality,
         "n_fits": STABILITY_FITS,
-        "views": [{**row, "stability": float(np.mean(list(found[row["name"]].values())))} for row in quality["views"]],
+        "views": [{**row, "stability": mean(row["name"])} for row in quality["views"]],
         "groups": [
-            {**row, "stability": {view: found[view][str(row["key"])] for view in views}} for row in quality["groups"]
+            {**row, "stability": {view: found[row["key"], view] for view in row["npmi"]}} for row in quality["groups"]
         ],
     }
 

@@ -186,7 +186,7 @@ class Explorer:
         texts = [value for value in values if isinstance(value, str)]
         try:
             with silenced(but=DeprecationWarning):  # a column of texts is no mistake here
-                bins: Bins = make_bins(values, len(values), name, BINS)
+                bins: Bins = make_bins(values, name, BINS)
         except (ViewsError, TypeError):  # infinite numbers, nothing at all
             return name in map(str, self.service.lists)
         different = len(set(texts)) if bins.kind == "category" else 0
