@@ -28,7 +28,7 @@ from coview import (
 from coview.datasets import make_topic_views
 from coview.exceptions import ParameterError
 from coview.inspection.by_view import read_by_view
-from coview.report import summary
+from coview.report import objects, summary
 from coview.report.model import describe_model
 from coview.report.scores import score_views
 
@@ -100,7 +100,7 @@ def test_labels_need_their_objects(make):
 
 def test_many_objects_are_sampled_and_the_report_says_so(make, data, monkeypatch):
     X, y = data
-    monkeypatch.setattr(summary, "MOST_OBJECTS", 40)
+    monkeypatch.setattr(objects, "MOST_OBJECTS", 40)
     monkeypatch.setattr(summary, "VIEW_OBJECTS", 20)
     found = summary_of(make("MultiViewPLSA"), X, y, held_out=False)
     assert found["data"]["n_objects"] == 60 and found["data"]["sampled"] == 40
@@ -178,7 +178,7 @@ def test_beside_a_name_stands_what_else_tells_a_group_from_the_others():
 
 
 def test_of_a_large_table_only_a_sample_of_the_texts_is_read(monkeypatch):
-    monkeypatch.setattr(summary, "MOST_TEXTS", 30)
+    monkeypatch.setattr(objects, "MOST_TEXTS", 30)
     table = {"key": [f"p{i}" for i in range(80)], "body": ["red fox den", "blue sea wave"] * 40}
     model = make_pipeline(TableViews({"body": "body"}, id="key"), PLSA(2, random_state=0)).fit(table)
     seen = []

@@ -22,6 +22,7 @@ from coview.inspection.choice import describe_accuracy
 from coview.inspection.measures import confusion, label_measures, main_measure, measure
 from coview.inspection.reading import read_groups
 from coview.model_selection.copies import copy_to_fit
+from coview.report.objects import ReadObjects
 from coview.validation import LabeledScoreMixin, encode_labels, minus_one_is_unlabeled
 from coview.views.arrays import for_sklearn
 from coview.views.views import PLAIN, Views
@@ -59,43 +60,29 @@ class Holdout:
 
 
 def hold_out(
-    inspection: Inspection,
-    views: Views | None,
-    labels: Any,
-    codes: np.ndarray | None,
-    classes: np.ndarray | None,
-    wanted: bool | str = "auto",
-    y_fit: Any = None,
+    inspection: Inspection, objects: ReadObjects, wanted: bool | str = "auto", y_fit: Any = None
 ) -> Holdout | str | None:
     """Return objects that a model has not learned from, or in a sentence why there are none; None where not wanted.
 
-    `codes` are the labels as positions in `classes`, -1 for none. `views` are as the estimator itself takes them;
     `wanted` and `y_fit` are `held_out` and `y_fit` of `coview.make_report`.
     """
-    if views is None or wanted is False or inspection.structure.retriever is not None:
+    if objects.views is None or wanted is False or inspection.structure.retriever is not None:
         return None
     if inspection.kind == "class":
-        if labels is None or codes is None or classes is None or not (codes >= 0).any():
-            return None
-        return _hide_labels(inspection, views, labels, codes, classes, wanted, y_fit)
+        return _hide_labels(inspection, objects, objects.views, wanted, y_fit) if objects.labeled else None
     if inspection.kind in ("cluster", "topic"):
-        return _hide_objects(inspection, views, wanted)
+        return _hide_objects(inspection, objects.views, wanted)
     return None
 
 
 def _hide_labels(
-    inspection: Inspection,
-    views: Views,
-    labels: Any,
-    codes: np.ndarray,
-    classes: np.ndarray,
-    wanted: bool | str,
-    y_fit: Any,
+    inspection: Inspection, objects: ReadObjects, views: Views, wanted: bool | str, y_fit: Any
 ) -> Holdout | str:
     """Labels that a classifier was not fitted with; hidden labels leave their objects in the data."""
+    codes = objects.codes
     if y_fit is not None:
         semi_supervised = minus_one_is_unlabeled(inspection.estimator)
-        fitted, _ = encode_labels(y_fit, len(views), classes, semi_supervised=semi_supervised)
+        fitted, _ = encode_labels(y_fit, len(views), objects.classes, semi_supervised=semi_supervised)
         unused = np.flatnonzero((codes >= 0) & (fitted < 0))
         if not len(unused):
             return "every label was used in the fit."
@@ -108,7 +95,7 @@ def _hide_labels(
         return "there are too few labels to hide some of them."
     if wanted == "auto" and (reason := _why_not_refit(inspection, codes, len(views))):
         return reason
-    target = np.array(labels, dtype=object)
+    target = objects.labels.copy()
     target[hidden] = None
     if isinstance(inspection.estimator, LabeledScoreMixin):
         copy = _refit(inspection, views, target, wanted)
@@ -186,28 +173,23 @@ def _inside(model: Any) -> Any:
 
 
 def score_labels(
-    inspection: Inspection,
-    reading: Reading,
-    codes: np.ndarray,
-    classes: np.ndarray,
-    views: Views | None = None,
-    held: Holdout | str | None = None,
+    inspection: Inspection, objects: ReadObjects, held: Holdout | str | None = None
 ) -> dict[str, Any] | None:
     """Return the section on scores against labels; None where there is nothing to compare.
 
-    `codes` are the labels as positions in `classes`, -1 for none. Scores held out are those of a classifier, on what
-    `hold_out` returned.
+    Scores held out are those of a classifier, on what `hold_out` returned.
     """
+    reading, codes, classes = objects.reading, objects.codes, objects.classes
     known = codes[codes >= 0]
     measures = list(label_measures(inspection, reading, codes, classes)) if len(known) else []
     if not measures:
         return None
     scores: dict[str, Any] = {"n_labeled": len(known), "n_objects": len(codes), "measures": measures}
-    sizes = np.sort(np.bincount(known))[::-1]
     if reading.codes is not None:
         scores["confusion"] = confusion(inspection, reading.codes, codes, classes)
     if inspection.kind == "class":
-        return {**scores, "held_out": _score_held_out(inspection, codes, classes, views, held, sizes[0] / len(known))}
+        return {**scores, "held_out": _score_held_out(inspection, objects, held)}
+    sizes = np.sort(np.bincount(known))[::-1]
     n_groups, n_labels = len(inspection.groups), int((sizes > 0).sum())
     if reading.codes is not None and n_groups < n_labels:
         best = float(sizes[:n_groups].sum() / len(known))
@@ -215,22 +197,18 @@ def score_labels(
     return scores
 
 
-def _score_held_out(
-    inspection: Inspection,
-    codes: np.ndarray,
-    classes: np.ndarray,
-    views: Views | None,
-    held: Holdout | str | None,
-    largest_class: float,
-) -> dict[str, Any] | None:
+def _score_held_out(inspection: Inspection, objects: ReadObjects, held: Holdout | str | None) -> dict[str, Any] | None:
     """Scores of a classifier on labels that it has not learned from: those of a copy, or what the fit itself found."""
-    if isinstance(held, Holdout) and views is not None:
-        reading, truth = read_groups(held.inspection, views[held.rows], prepared=True), codes[held.rows]
+    if isinstance(held, Holdout) and objects.views is not None:
+        reading, truth = read_groups(held.inspection, objects.views[held.rows], prepared=True), objects.codes[held.rows]
+        counts = np.bincount(objects.codes[objects.codes >= 0])
         return {
             **held.describe(),
-            "measures": list(label_measures(held.inspection, reading, truth, classes)),
-            "largest_class": float(largest_class),
-            "confusion": None if reading.codes is None else confusion(held.inspection, reading.codes, truth, classes),
+            "measures": list(label_measures(held.inspection, reading, truth, objects.classes)),
+            "largest_class": float(counts.max() / counts.sum()),
+            "confusion": None
+            if reading.codes is None
+            else confusion(held.inspection, reading.codes, truth, objects.classes),
         }
     by_fit = inspection.selection.held_out
     if not isinstance(held, str) or not by_fit:

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import permutations
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from coview.exceptions import ParameterError, ViewsError
-from coview.inspection import Features, Inspection, Reading
-from coview.inspection.by_view import ViewReadings, read_as_fitted, read_by_view, read_objects
+from coview.inspection import Features, Inspection
+from coview.inspection.by_view import ViewReadings, read_by_view
 from coview.inspection.features import (
     feature_names,
     features_by_view,
@@ -41,23 +40,18 @@ from coview.inspection.objects import (
 )
 from coview.inspection.prevalence import group_prevalence
 from coview.inspection.quality import group_quality
-from coview.inspection.reading import read_training
 from coview.inspection.vectors import nearest_in_groups
 from coview.model_selection.stability import refit_stability
+from coview.report.objects import ReadObjects, affordable, as_objects, read
 from coview.report.scores import Holdout, hold_out, score_labels, score_views
 from coview.utils.progress import tell
 from coview.utils.sampling import sample_positions
 from coview.utils.warn import unwarned
-from coview.validation import check_count, encode_labels, is_gap, minus_one_is_unlabeled
-from coview.views.lazy import LazyViews
 from coview.views.views import Views
 
-__all__ = ["STAGES", "ReadObjects", "Summary", "read", "summarize"]
+__all__ = ["STAGES", "Summary", "summarize"]
 
-MOST_OBJECTS, MOST_NONZEROS = 5_000, 500_000  # read for the measures; of more a sample
 VIEW_OBJECTS, VIEW_NONZEROS = 3_000, 300_000  # of these, on the map, and read from each view alone and without each
-MOST_TEXTS = 3_000  # objects of a raw table, whose texts take longer to read than all else
-LEAST_OBJECTS = 1_000  # however full they are
 FEATURES = 10  # of a group in one view
 MOST_GROUPS = 60  # of a tree, and of those that vectors are explained by
 MOST_COMPARISONS = 1_000_000_000  # of features of two groups each, for a tree that nobody asked for
@@ -71,48 +65,6 @@ DISPUTED = 30  # objects
 SHOWN_OUTLIERS = 8
 FEWEST_JUDGED = 50  # objects, of fewer it is not known what is usual
 QUERIES, HITS = 200, 10  # of searches
-
-
-@dataclass(frozen=True)
-class ReadObjects:
-    """Objects, their labels as codes, and what a model says of them.
-
-    Attributes
-    ----------
-    reading : Reading
-        What the model says of them.
-    rows : ndarray
-        Where they stand among all objects.
-    n_objects : int or None
-        How many objects there are, before sampling.
-    views : Views or None
-        The objects as the model takes them.
-    ids : ndarray or None
-        Their identifiers.
-    texts : list of str or None
-        What a person would call them by, of raw tables.
-    labels, codes, classes : ndarray or None
-        Their labels, the same as positions among the classes (-1 for none), and the classes.
-    as_fitted : bool
-        Whether they are taken for the objects of the fit: there are as many, and the model places no others.
-    """
-
-    reading: Reading
-    rows: np.ndarray
-    n_objects: int | None
-    views: Views | None = None
-    ids: np.ndarray | None = None
-    texts: list[Any] | None = None
-    labels: Any = None
-    codes: np.ndarray | None = None
-    classes: np.ndarray | None = None
-    as_fitted: bool = False
-
-    def label(self, row: int) -> str | None:
-        """Label of an object as text."""
-        if self.codes is None or self.classes is None or self.codes[row] < 0:
-            return None
-        return str(self.classes[self.codes[row]])
 
 
 class Summary:
@@ -162,17 +114,8 @@ class Summary:
     @cached_property
     def held(self) -> Holdout | str | None:
         """Objects that a copy of the model has not learned from, or why there are none."""
-        objects = self.objects
-        used = None if self._y_fit is None or objects.codes is None else _as_objects(self._y_fit)[objects.rows]
-        return hold_out(
-            self.inspection,
-            objects.views,
-            objects.labels,
-            objects.codes,
-            objects.classes,
-            wanted=self._held_out,
-            y_fit=used,
-        )
+        used = None if self._y_fit is None else as_objects(self._y_fit)[self.objects.rows]
+        return hold_out(self.inspection, self.objects, self._held_out, used)
 
     # -- objects read from each view, no more of them than takes seconds
 
@@ -180,7 +123,7 @@ class Summary:
     def most(self) -> int:
         """Most objects that are read from each view."""
         views = self.objects.views
-        return VIEW_OBJECTS if views is None else min(VIEW_OBJECTS, _affordable(views, VIEW_NONZEROS))
+        return VIEW_OBJECTS if views is None else min(VIEW_OBJECTS, affordable(views, VIEW_NONZEROS))
 
     @cached_property
     def rows(self) -> np.ndarray:
@@ -230,7 +173,7 @@ class Summary:
         inspection, memberships = self.inspection, self.objects.reading.memberships
         if memberships is None:
             return None
-        values = _as_objects(values)[self.objects.rows]
+        values = as_objects(values)[self.objects.rows]
         table = group_prevalence(inspection.groups, inspection.group_names, memberships, values, by=name)
         return {
             "by": name,
@@ -284,64 +227,6 @@ def summarize(
         if stability:
             summary["quality"] = _with_stability(inspection, X, summary["quality"])
     return summary
-
-
-# -- objects
-
-
-def read(
-    inspection: Inspection, X: Any, y: Any, max_objects: int | None, reading: Reading | None = None
-) -> ReadObjects:
-    """Return the objects that a report is on, at most so many of them, and what the model says of them."""
-    if X is None:
-        reading = read_training(inspection)
-        n = next(
-            (len(part) for part in (reading.codes, reading.memberships) if part is not None),
-            inspection.training.n_objects,
-        )
-        rows = np.arange(n or 0)
-        return ReadObjects(reading, rows, n, None, inspection.training.ids, None, *_labels(inspection, y, n, rows))
-    most = MOST_OBJECTS if max_objects is None else check_count("max_objects", max_objects)
-    raw = inspection.preparation.raw_table(X)
-    if isinstance(X, LazyViews):  # no more is read from disk than is needed
-        n, rows = len(X), sample_positions(len(X), most)
-        views = inspection.preparation.prepare_views(X[rows])
-    elif raw is not None and raw.n_rows > (few := most if max_objects else MOST_TEXTS):
-        n, rows = raw.n_rows, sample_positions(raw.n_rows, few)
-        views = inspection.preparation.prepare_views(raw.take(rows))
-    else:
-        views = inspection.preparation.prepare_views(X)
-        n, rows = len(views), np.arange(len(views))
-    chosen = sample_positions(len(views), most if max_objects else min(most, _affordable(views, MOST_NONZEROS)))
-    if len(chosen) < len(views):
-        views, rows = views[chosen], rows[chosen]
-    labels, codes, classes = _labels(inspection, y, n, rows)
-    reading = read_objects(inspection, views) if reading is None else reading
-    kept = read_as_fitted(inspection, n) if reading.codes is None else None
-    if kept is not None:
-        reading = kept.take(rows)
-    ids = rows if views.ids is None else np.asarray(views.ids)
-    texts = inspection.preparation.captions(X, rows.tolist())
-    return ReadObjects(reading, rows, n, views, ids, texts, labels, codes, classes, kept is not None)
-
-
-def _labels(inspection: Inspection, y: Any, n: int | None, rows: np.ndarray) -> tuple[Any, ...]:
-    """Labels of some rows, the same as codes, and the classes; None for each where there is no label."""
-    if y is None or all(is_gap(label) or (not isinstance(label, str) and label == -1) for label in _as_objects(y)):
-        return None, None, None
-    codes, classes = encode_labels(y, n, semi_supervised=minus_one_is_unlabeled(inspection.estimator))
-    return _as_objects(y)[rows], codes[rows], classes
-
-
-def _affordable(views: Views, nonzeros: int) -> int:
-    """How many of these objects have so many values that are not zero, together and in all views."""
-    matrices: list[Any] = list(views.values())
-    stored = sum(int(matrix.nnz if sparse.issparse(matrix) else matrix.size) for matrix in matrices)
-    return max(int(nonzeros * len(views) / max(stored, 1)), LEAST_OBJECTS)
-
-
-def _as_objects(y: Any) -> np.ndarray:
-    return np.fromiter(np.asarray(y, dtype=object).tolist(), dtype=object, count=len(y))
 
 
 # -- sections on data and groups
@@ -625,8 +510,7 @@ def _describe_views(s: Summary) -> dict[str, Any] | None:
         readings = read_by_view(inspection, objects.views[rows])
         # the copy may use views that the model does not
         readings = replace(readings, alone={name: one for name, one in readings.alone.items() if name not in unused})
-    codes = None if objects.codes is None else objects.codes[rows]
-    found = score_views(inspection, readings, codes, objects.classes)
+    found = score_views(inspection, readings, objects.codes[rows], objects.classes)
     section = {
         **found,
         "rows": [row for row in found["rows"] if row["name"] not in unused],
@@ -635,7 +519,7 @@ def _describe_views(s: Summary) -> dict[str, Any] | None:
         "held_out": held.describe() if isinstance(held, Holdout) else held and {"note": held},
     }
     by_fit, hidden = inspection.selection.accuracy_by_view, inspection.selection.held_out
-    if isinstance(held, Holdout) or codes is None or not by_fit or np.isnan(hidden["accuracy"]):
+    if isinstance(held, Holdout) or not objects.labeled or not by_fit or np.isnan(hidden["accuracy"]):
         return section
     # what the fit found of labels that it hid says more than objects that the model knows with their labels
     n, whole = int(hidden["n_labels"]), hidden["accuracy"]
@@ -663,11 +547,10 @@ def _describe_map(s: Summary) -> dict[str, Any] | None:
     positions, method = placed
     low, high = positions.min(axis=0), positions.max(axis=0)
     scaled = np.round((positions - low) / np.where(high > low, high - low, 1), 4)
-    labels = [] if objects.classes is None else [str(label) for label in objects.classes.tolist()]
-    codes = None if objects.codes is None else objects.codes[rows]
+    labels, codes = [str(label) for label in objects.classes.tolist()], objects.codes[rows]
     if reading.codes is not None:
         noun, names, groups = inspection.kind, inspection.groups, reading.codes
-    elif codes is not None:
+    elif objects.labeled:
         noun, names, groups = "label", labels, codes
     else:
         noun, names, groups = "object", ["objects"], np.zeros(len(rows), dtype=int)
@@ -679,7 +562,7 @@ def _describe_map(s: Summary) -> dict[str, Any] | None:
         "names": names,
         "noun": noun,
         "ids": rows if objects.ids is None else objects.ids[rows],
-        "label": codes,
+        "label": codes if objects.labeled else None,
         "labels": labels,
         "n_objects": objects.n_objects,
     }
@@ -746,13 +629,6 @@ def _describe_search(s: Summary) -> dict[str, Any] | None:
     return section
 
 
-def _describe_scores(s: Summary) -> dict[str, Any] | None:
-    objects = s.objects
-    if objects.codes is None or objects.classes is None:
-        return None
-    return score_labels(s.inspection, objects.reading, objects.codes, objects.classes, objects.views, s.held)
-
-
 # what is worked out, in the order in which it is, by what is said of it meanwhile
 STAGES: dict[str, dict[str, Callable[[Summary], Any]]] = {
     "reading the objects": {
@@ -774,5 +650,5 @@ STAGES: dict[str, dict[str, Callable[[Summary], Any]]] = {
     "choosing typical and disputed objects": {"examples": _describe_examples},
     "comparing the views": {"views": _describe_views},
     "placing the objects on the map": {"map": _describe_map},
-    "scoring": {"scores": _describe_scores},
+    "scoring": {"scores": lambda s: score_labels(s.inspection, s.objects, s.held)},
 }

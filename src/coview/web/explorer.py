@@ -21,7 +21,8 @@ from coview.inspection.features import feature_names, holds_vectors, is_measured
 from coview.inspection.prevalence import Bins, make_bins
 from coview.preprocessing.vectorizer import is_char_ngram
 from coview.report.model import describe_model
-from coview.report.summary import STAGES, Summary, read
+from coview.report.objects import read
+from coview.report.summary import STAGES, Summary
 from coview.report.words import content
 from coview.utils.jsonable import to_jsonable
 from coview.utils.messages import did_you_mean, find_close_names, listed
