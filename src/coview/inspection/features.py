@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.preprocessing import normalize
 
 from coview.inspection.choice import views_that
 from coview.inspection.names import NAMED_BY_FEATURES, characteristic_names, keyed_name, measured_names, own_names
@@ -337,7 +338,7 @@ def summarize_groups(views: Views, codes: np.ndarray, n_groups: int) -> tuple[di
     for v, (name, matrix) in enumerate(some.items()):
         have = some.present[:, v]
         measured = holds_measurements(matrix, int(have.sum()))
-        part = matrix if measured else _with_sum_one(matrix)
+        part = matrix if measured else normalize(matrix, "l1")
         means[name] = _group_means(part, np.where(have, codes, -1), n_groups)
         present = matrix != 0 if sparse.issparse(matrix) else (matrix != 0).astype(np.float64)
         frequencies[name] = _group_means(present, codes, n_groups).astype(np.float32)  # 0 without the view
@@ -345,13 +346,6 @@ def summarize_groups(views: Views, codes: np.ndarray, n_groups: int) -> tuple[di
             known = np.asarray(matrix[have if have.any() else [0]], dtype=np.float64)  # an absent view holds zeros
             moments[name] = np.stack([known.mean(axis=0), known.std(axis=0)])
     return means, frequencies, moments
-
-
-def _with_sum_one(matrix: Any) -> Any:
-    """Rows brought to sum one; empty rows stay as they are."""
-    mass = np.asarray(abs(matrix).sum(axis=1)).reshape(-1)
-    scales = np.divide(1, mass, out=np.zeros(len(mass), np.result_type(mass, np.float32)), where=mass > 0)
-    return sparse.dia_array((scales[None], [0]), shape=(len(mass), len(mass))) @ matrix
 
 
 def _group_means(matrix: Any, codes: np.ndarray, n_groups: int) -> np.ndarray:

@@ -77,9 +77,7 @@ class GroupHierarchy:
             raise ViewsError(f"n_parts must be at most the number of groups, {len(self.keys)}, got {n_parts}.")
         if len(self.keys) == 1:
             return np.zeros(1, dtype=np.int64)
-        codes = cut_tree(self.linkage, n_clusters=n_parts).ravel()
-        _, first, codes = np.unique(codes, return_index=True, return_inverse=True)
-        return np.argsort(np.argsort(first))[codes]
+        return cut_tree(self.linkage, n_clusters=n_parts).ravel()  # in the order of first groups
 
     def __repr__(self) -> str:
         joined = ", joined at these distances" if len(self.keys) > 1 else ""

@@ -154,26 +154,27 @@ def disputed_objects(readings: ViewReadings, n: int = 10) -> list[dict[str, Any]
     list of dict
         With "row", "strength" (0 to 1) and "codes" (group by view).
     """
-    alone = {name: reading for name, reading in readings.alone.items() if reading.codes is not None}
-    if len(alone) < 2:
+    groups = {name: reading.codes for name, reading in readings.alone.items() if reading.codes is not None}
+    if len(groups) < 2:
         return []
-    names = list(alone)
-    codes = np.column_stack([np.asarray(alone[name].codes) for name in names])
-    have = np.column_stack([readings.described[name] for name in names])
-    margins = [alone[name].margins() for name in names]
-    sure = np.column_stack([np.zeros(len(codes)) if m is None else m / max(m.max(initial=0), TINY) for m in margins])
-    sure = np.where(have, sure, -1.0)
-    first = sure.argmax(axis=1)
-    other = np.where((codes != codes[np.arange(len(codes)), first][:, None]) & have, sure, -1.0)
-    strength = other.max(axis=1)
+    codes = np.column_stack(list(groups.values()))
+    have = np.column_stack([readings.described[name] for name in groups])
+    sure = np.zeros(codes.shape)
+    for v, name in enumerate(groups):
+        margins = readings.alone[name].margins()
+        if margins is not None:
+            sure[:, v] = margins / max(margins.max(initial=0), TINY)
+    sure[~have] = -1.0
+    first = np.take_along_axis(codes, sure.argmax(axis=1)[:, None], axis=1)
+    strength = np.where(codes != first, sure, -1.0).max(axis=1)
     return [
         {
-            "row": int(i),
-            "strength": float(strength[i]),
-            "codes": {name: int(codes[i, v]) for v, name in enumerate(names) if have[i, v]},
+            "row": row,
+            "strength": float(strength[row]),
+            "codes": {name: int(codes[row, v]) for v, name in enumerate(groups) if have[row, v]},
         }
-        for i in np.argsort(-strength, kind="stable")[:n]
-        if strength[i] >= 0
+        for row in np.argsort(-strength, kind="stable")[:n].tolist()
+        if strength[row] >= 0
     ]
 
 
