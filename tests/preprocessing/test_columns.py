@@ -246,6 +246,14 @@ def test_many_rows_are_guessed_by_a_sample(monkeypatch):
     )
 
 
+def test_a_cell_outside_of_the_sample_that_is_no_number_is_told(monkeypatch):
+    monkeypatch.setattr("coview.preprocessing.guess._SAMPLE", 10)
+    cells = [str(i) for i in range(40)]
+    cells[1] = "many"  # of 40 rows, 0, 4, 8, 13 and so on are looked at
+    found = guess_columns({"body": BODY * 2, "amount": cells})
+    assert found.unused == {"amount": "it holds 'many' among numbers or dates: leave such cells empty"}
+
+
 def test_links_are_lists_of_ids():
     table = {
         "key": [f"p{i}" for i in range(20)],
