@@ -358,6 +358,7 @@ def _import_skops() -> Any:
     """Import skops, which walks through all packages of scikit-learn: one of them imports torch, for seconds."""
     if "skops.io" in sys.modules:
         return sys.modules["skops.io"]
+    importlib.import_module("scipy.stats")  # which a command may have left out, and which would not load without torch
     hidden = [name for name in ("torch", "dask") if name not in sys.modules]
     sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]  # None: cannot be imported
     try:
