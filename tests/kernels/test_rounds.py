@@ -21,7 +21,7 @@ def solve(margins, norms, shares=None, *, base=0.0, extra=0.0, cap=0.1, coupling
     views = len(margins)
     state = np.full((ROWS, views), np.nan)
     state[MARGIN], state[NORM], state[SHARE] = margins, norms, 1 / views if shares is None else shares
-    tau = solve_round(state, base, extra, cap, coupling, np.empty((2, views), dtype=np.int64), False)
+    tau = solve_round(state, base, float(extra), cap, coupling, np.empty((2, views), dtype=np.int64), False)
     return tau, state[STEP]
 
 
