@@ -23,7 +23,8 @@ def test_import_is_lazy_and_views_need_no_numba_and_no_dask():
     code = (
         "import sys; import sklearn.base; before = set(sys.modules); import coview; added = set(sys.modules) - before;"
         "heavy = {'numba', 'torch', 'dask', 'pandas', 'polars', 'matplotlib', 'typer', 'rich'};"
-        "print(*heavy & added, len(added)); import numpy; from coview import LazyViews, Views; X = Views(a=numpy.eye(2));"
+        "print(*heavy & added, len(added));"
+        "import numpy; from coview import LazyViews, Views; X = Views(a=numpy.eye(2));"
         "LazyViews.from_views(X, 2).map(numpy.sqrt).collect(); print({'numba', 'dask'} & set(sys.modules))"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
