@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from coview.cli import main as cli
+from coview.cli import help as cli
 
 TABLE = Path(__file__).resolve().parents[2] / "examples" / "tickets.csv"
 

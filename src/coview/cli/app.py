@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from coview.cli.main import COMMANDS, START
+from coview.cli.help import COMMANDS, START
 from coview.cli.start import quicken_sklearn
 from coview.exceptions import CoviewError
 from coview.utils.messages import make_text_error, printable
