@@ -104,7 +104,9 @@ def hostile_report() -> str:
         feature_names={HOSTILE: [f"{HOSTILE}{j}" for j in range(6)]},
     )
     y = np.array([f"{HOSTILE}{i % 2}" for i in range(30)])
-    return make_report(MultiViewNaiveBayes().fit(X, y), X, y, title=HOSTILE, data=HOSTILE, model_path=HOSTILE).html
+    return make_report(
+        MultiViewNaiveBayes().fit(X, y), X, y, title=HOSTILE, made_from={"data": HOSTILE, HOSTILE: HOSTILE}
+    ).html
 
 
 def test_names_out_of_the_data_stay_text():

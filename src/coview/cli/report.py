@@ -77,10 +77,7 @@ def report(
             by=columns,
             held_out="auto" if held_out is None else held_out,
             stability=stability,
-            model_path=str(model),
-            data=source,
-            labels=labels,
-            table=None if objects.table is None else str(objects.table),
+            made_from={"model file": model, "data": source, "labels": labels, "table": objects.table},
             saved_with=outline(model)["versions"],
         )
     if as_json:

@@ -66,9 +66,7 @@ def inspect(model: Any) -> Inspection:
     )
     front = before.pop(0) if before and makes_views(before[0]) else None
     unused, inside = unused_views(estimator), inspection.preparation
-    has_curves = inspection.training.history or not inspection.selection.candidates
-    sweeps = getattr(estimator, "n_iter_", None) if has_curves else None
-    training = _with_ids(_without(inspection.training, unused), vars(estimator).get("_object_ids"))
+    has_curves = bool(inspection.training.history) or not inspection.selection.candidates
     given = {**inspection.structure.given_names, **vars(estimator).get("group_names_", {})}
     return replace(
         inspection,
@@ -83,7 +81,7 @@ def inspect(model: Any) -> Inspection:
             takes_lazy=getattr(estimator, "_takes_lazy", False),
         ),
         unused_views=unused,
-        training=training if sweeps is None else replace(training, n_iter=int(np.max(sweeps))),
+        training=_complete(inspection.training, estimator, unused, has_curves),
         structure=replace(inspection.structure, given_names=given),
         _keeping=_keeping(estimator) if find_attribute(estimator, "_group_rows") else inspection._keeping,
         _transform=getattr(estimator, "transform", None) if inspection._transform is None else inspection._transform,
@@ -101,18 +99,18 @@ def unused_views(model: Any) -> tuple[str, ...]:
     return () if told is None else tuple(told())
 
 
-def _without(training: Training, unused: tuple[str, ...]) -> Training:
-    """What is kept of the training objects, without opinions of unused views."""
-    kept = training.memberships_by_view.items()
-    return replace(training, memberships_by_view={view: part for view, part in kept if view not in unused})
-
-
-def _with_ids(training: Training, ids: np.ndarray | None) -> Training:
-    """What is kept of the training objects, with their ids where these are of the same objects."""
+def _complete(training: Training, estimator: Any, unused: tuple[str, ...], has_curves: bool) -> Training:
+    """What is kept of the fit, with ids of the same objects and iterations, without opinions of unused views."""
+    by_view = {view: part for view, part in training.memberships_by_view.items() if view not in unused}
     known = training.codes if training.memberships is None else training.memberships
-    if ids is None or known is None or training.ids is not None or len(known) != len(ids):
-        return training
-    return replace(training, ids=ids)
+    ids, sweeps = vars(estimator).get("_object_ids"), getattr(estimator, "n_iter_", None)
+    same = ids is not None and known is not None and training.ids is None and len(known) == len(ids)
+    return replace(
+        training,
+        memberships_by_view=by_view,
+        ids=ids if same else training.ids,
+        n_iter=training.n_iter if sweeps is None or not has_curves else int(np.max(sweeps)),
+    )
 
 
 def _steps_of(model: Any) -> list[Any]:

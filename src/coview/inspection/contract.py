@@ -339,9 +339,7 @@ class Inspection:
         """
         check_count("n_features", n_features, 0)
         check_count("n_objects", n_objects, 0)
-        if X is None:
-            return explain_groups(self, None, None, n_features, n_objects)
-        views = self.preparation.prepare_views(X)
+        views = None if X is None else self.preparation.prepare_views(X)
         return explain_groups(self, views, self._codes_of(views), n_features, n_objects)
 
     def quality(self, X: Any, *, n_features: int = 10) -> ResultTable:
@@ -403,9 +401,7 @@ class Inspection:
         ((4,), (3, 4))
         """
         self._check_groups()
-        if X is None:
-            return group_hierarchy(self)
-        views = self.preparation.prepare_views(X)
+        views = None if X is None else self.preparation.prepare_views(X)
         return group_hierarchy(self, views, self._codes_of(views, as_fitted=True))
 
     def prevalence(self, X: Any, by: Any, *, n_bins: int | None = None) -> ResultTable:
@@ -516,11 +512,13 @@ class Inspection:
         if not self.groups or self.kind not in ("topic", "cluster", "class"):
             raise ViewsError(f"{self.name} has no topics, clusters or classes; it gives a {self.kind} of each object.")
 
-    def _codes_of(self, views: Views, as_fitted: bool = False) -> np.ndarray | None:
-        """Positions of the groups of objects; None for a model without groups.
+    def _codes_of(self, views: Views | None, as_fitted: bool = False) -> np.ndarray | None:
+        """Positions of the groups of objects; None for a model without groups, and without objects.
 
         With `as_fitted`, as many objects as at the fit of a clusterer without `predict` are taken to be the same.
         """
+        if views is None:
+            return None
         codes = read_groups(self, views, prepared=True).codes
         if codes is None and self.training.codes is not None:
             if as_fitted and len(self.training.codes) == len(views):

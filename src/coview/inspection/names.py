@@ -52,6 +52,7 @@ __all__ = [
     "keyed_name",
     "log_odds",
     "measured_names",
+    "measured_word",
     "own_names",
     "same_word",
     "sum_worth",
@@ -223,8 +224,19 @@ def measured_names(
     found = []
     for row in np.hstack(list(deviations.values())):
         far = [j for j in np.argsort(-np.abs(row), kind="stable")[:WORDS] if abs(row[j]) >= LEAST_DEVIATION]
-        found.append(", ".join(f"{'high' if row[j] > 0 else 'low'} {columns[j]}" for j in far))
+        found.append(", ".join(measured_word(columns[j], row[j]) for j in far))
     return distinct_names([name or other for name, other in zip(found, fallback)], fallback)
+
+
+def measured_word(name: str, deviation: float) -> str:
+    """Return how a measurement far above or below the mean is called.
+
+    Examples
+    --------
+    >>> measured_word("age", -1.2)
+    'low age'
+    """
+    return f"{'high' if deviation > 0 else 'low'} {name}"
 
 
 def own_names(keys: Sequence[str], names: Sequence[str], kind: str) -> dict[str, str]:

@@ -21,7 +21,7 @@ from coview.exceptions import ParameterError, ViewsError
 from coview.inspection.adapters import inspect
 from coview.inspection.choice import views_that
 from coview.inspection.contract import GROUP_NOUNS, NAMED_BY_FEATURES, Inspection, answers
-from coview.inspection.features import feature_names, group_names, is_measured
+from coview.inspection.features import feature_names, is_measured
 from coview.inspection.names import WORDS, choose_words, distinct_names, log_odds, sum_worth
 from coview.inspection.objects import typical_objects
 from coview.inspection.phrases import count_phrases
@@ -283,39 +283,42 @@ def _cleaned(answer: Any) -> str:
 
 def _cards(inspection: Inspection, X: Any, n_words: int, kept: Mapping[str, str]) -> list[GroupCard]:
     """What is known of each group, by objects where there are any; names of `kept` groups are these."""
-    n_groups, views, ids = len(inspection.groups), None, None
-    reading, texts = read_training(inspection), dict[str, list[str]]()
-    if X is not None:
+    groups, kind = inspection.groups, inspection.kind
+    if X is None:
+        reading = read_training(inspection)
+        told = explain_groups(inspection, None, None, N_FEATURES, 0)
+        cards = [GroupCard(one.key, kind, one.name, features=one.features) for one in told]
+    else:
         views = inspection.preparation.prepare_views(X)
         rows = sample_positions(len(views), MOST_OBJECTS)
+        texts: dict[str, list[str]] = {}
         if inspection.preparation.front is not None and not isinstance(X, Views):
             texts = {view: [part[row] for row in rows] for view, part in inspection.preparation.raw_texts(X).items()}
         views = views[rows]
-        ids, reading = views.ids, read_groups(inspection, views, prepared=True)
+        reading = read_groups(inspection, views, prepared=True)
         if reading.codes is None:
             raise ViewsError(f"{inspection.name} cannot tell which groups these objects are in: leave them out.")
-    codes = None if X is None else reading.codes
-    names, typical = group_names(inspection, views, codes), [list[int]() for _ in range(n_groups)]
-    phrases: list[list[str]] = [[] for _ in range(n_groups)]
-    if views is not None and codes is not None:
-        phrases = _find_phrases(inspection, views, codes, texts, max(n_words, N_FEATURES))
-        names = [", ".join(part[:n_words]) or other for part, other in zip(phrases, names)]
-        typical = typical_objects(reading, n_groups, views, N_OBJECTS)
-    names = [kept.get(key, cut(printable(name), LONGEST_FOUND)) for key, name in zip(inspection.groups, names)]
-    told = explain_groups(inspection, views, codes, N_FEATURES, 0)
-    sizes = None if reading.codes is None else np.bincount(reading.codes[reading.codes >= 0], minlength=n_groups)
+        ids = range(len(views)) if views.ids is None else views.ids
+        told = explain_groups(inspection, views, reading.codes, N_FEATURES, 0)
+        phrases = _find_phrases(inspection, views, reading.codes, texts, max(n_words, N_FEATURES))
+        typical = typical_objects(reading, len(groups), views, N_OBJECTS)
+        cards = [
+            GroupCard(
+                one.key,
+                kind,
+                ", ".join(found[:n_words]) or one.name,
+                features=one.features,
+                phrases=found,
+                objects=[ids[row] for row in own],
+                texts=[{view: part[row][:SHOWN_LETTERS] for view, part in texts.items()} for row in own if texts],
+            )
+            for one, found, own in zip(told, phrases, typical)
+        ]
+    sizes = None if reading.codes is None else np.bincount(reading.codes[reading.codes >= 0], minlength=len(groups))
+    names = [kept.get(card.key, cut(printable(card.name), LONGEST_FOUND)) for card in cards]
     return [
-        GroupCard(
-            key,
-            inspection.kind,
-            name,
-            None if sizes is None else int(sizes[k]),
-            told[k].features,
-            phrases[k],
-            [row if ids is None else ids[row] for row in typical[k]],
-            [{view: part[row][:SHOWN_LETTERS] for view, part in texts.items()} for row in typical[k]] if texts else [],
-        )
-        for k, (key, name) in enumerate(zip(inspection.groups, distinct_names(names, inspection.groups, kept)))
+        replace(card, name=name, size=None if sizes is None else int(sizes[k]))
+        for k, (card, name) in enumerate(zip(cards, distinct_names(names, groups, kept)))
     ]
 
 

@@ -22,6 +22,7 @@ from coview.inspection.by_view import ViewReadings
 from coview.inspection.contract import Inspection
 from coview.inspection.features import deviations_of, feature_names, holds_vectors, is_measured
 from coview.inspection.known import objects_by_view
+from coview.inspection.names import measured_word
 from coview.inspection.reading import embed_objects
 from coview.inspection.records import Reading
 from coview.preprocessing.vectorizer import is_char_ngram
@@ -213,18 +214,17 @@ def distinctive_features(
         names = feature_names(inspection, view, views)
         if view in deviations:
             strengths, least = iter(deviations[view][rows]), FAR
-            called = {sign: [f"{word} {name}" for name in names] for sign, word in ((1, "high"), (-1, "low"))}
         else:
             matrix = sparse.csr_array(views[view])
             # less than the idf that models use: what all objects have says nothing of one of them
             rarity = compute_idf(matrix[sample_positions(matrix.shape[0], 5_000)]) - 1 + 1e-6
             rarity[[is_char_ngram(name) for name in names]] = 0
             strengths, least = (np.abs(matrix[[row]].toarray()[0]) * rarity for row in rows), TINY
-            called = {1: names}
         for said, row, line in zip(described, rows, strengths):
             if views.present[row, v]:
                 best = np.argsort(-np.abs(line), kind="stable")[:n]
-                said[view] = [called[np.sign(line[j])][j] for j in best.tolist() if abs(line[j]) >= least]
+                told = [(names[j], line[j]) for j in best.tolist() if abs(line[j]) >= least]
+                said[view] = [measured_word(*one) if view in deviations else one[0] for one in told]
     return described
 
 

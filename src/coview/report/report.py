@@ -112,10 +112,7 @@ def make_report(
     max_objects: int | None = None,
     map_method: str = "tsne",
     title: str | None = None,
-    model_path: str | None = None,
-    data: Any = None,
-    labels: str | None = None,
-    table: str | None = None,
+    made_from: Mapping[str, Any] | None = None,
     saved_with: dict[str, str] | None = None,
 ) -> Report:
     """Create a one-page report on a fitted model: what is in the data, how well it did, what each view contributes.
@@ -148,14 +145,8 @@ def make_report(
         How objects are placed in the plane.
     title : str, optional
         Heading of the report.
-    model_path : str, optional
-        Where the model is saved; the report names the files that it was made from.
-    data : str or {view: path}, optional
-        Folder of the views, or a file for each view, for the same.
-    labels : str, optional
-        File of the labels, for the same.
-    table : str, optional
-        File of a raw table, for the same.
+    made_from : {name: path}, optional
+        Files of the model and of the objects, which the report names.
     saved_with : dict, optional
         Versions that the model was saved with.
 
@@ -181,14 +172,13 @@ def make_report(
     given = {"y": y, "y_fit": y_fit, **{f"by[{name!r}]": values for name, values in columns.items()}}
     for name, values in given.items():
         check_same_order(X, values, name)
-    made_from = {"model file": model_path, "data": data, "labels": labels, "table": table}
     with progress("report"):
         summary = {
             "format": FORMAT,
             "created": datetime.now(UTC).isoformat(timespec="seconds"),
             "title": title or f"{inspection.name} report",
             "model": describe_model(inspection, saved_with),
-            "files": {name: str(path) for name, path in made_from.items() if path is not None} or None,
+            "files": {name: str(path) for name, path in (made_from or {}).items() if path is not None} or None,
             **summarize(inspection, X, y, y_fit, held_out, max_objects, map_method, columns, stability),
         }
     return Report(

@@ -29,7 +29,7 @@ from coview.inspection.features import (
 from coview.inspection.hierarchy import group_hierarchy
 from coview.inspection.labels import label_tree
 from coview.inspection.measures import fit_curves
-from coview.inspection.names import LEAST_DEVIATION, own_names
+from coview.inspection.names import LEAST_DEVIATION, measured_word, own_names
 from coview.inspection.objects import (
     disputed_objects,
     distinctive_features,
@@ -322,7 +322,7 @@ def _describe_briefly(
     for view, lists in features.items():
         if deviations[view]:
             lists = [feature for feature in lists if abs(feature[1]) >= LEAST_DEVIATION]
-            texts = [f"{'high' if value > 0 else 'low'} {name}" for name, value, _ in lists]
+            texts = [measured_word(name, value) for name, value, _ in lists]
         else:
             texts = [f"{view}: {name.removeprefix(f'{view}_')}" if view in categories else name for name, *_ in lists]
         said += [text for text in texts if text not in known][: BRIEF if len(features) < 4 else 1]
