@@ -11,7 +11,7 @@ from typing import Any
 
 import typer
 
-from coview.cli.app import make_app
+from coview.cli.app import make_commands
 
 os.environ.setdefault("MPLBACKEND", "Agg")
 # the gallery runs in this process, whose figures nobody looks at
@@ -99,7 +99,7 @@ def _skip_foreign(app: Any, what: str, name: str, obj: Any, skip: bool, options:
 
 def _commands_page() -> Iterator[str]:
     """What `--help` says of each command, in Markdown."""
-    commands: dict[str, Any] = typer.main.get_command(make_app()).commands  # type: ignore[attr-defined]
+    commands: dict[str, Any] = typer.main.get_command(make_commands()).commands  # type: ignore[attr-defined]
     for name, command in commands.items():
         yield f"### coview {name}\n\n{command.help}\n"
         yield f"```text\n$ {command.epilog.removeprefix('Example: ')}\n```\n"

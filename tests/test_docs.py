@@ -24,7 +24,7 @@ from typer.testing import CliRunner
 import coview
 from coview import Views, inspect
 from coview.catalog import ESTIMATORS, Entry
-from coview.cli.app import make_app
+from coview.cli.app import make_commands
 
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
@@ -133,7 +133,7 @@ def test_commands_run(page, fits, tmp_path, monkeypatch):
         if work in fits:
             file.write_bytes(fits[work])
             continue
-        ran = CliRunner().invoke(make_app(), command)
+        ran = CliRunner().invoke(make_commands(), command)
         assert ran.exit_code == 0, ran.output
         if command[0] == "fit":
             fits[work] = file.read_bytes()

@@ -152,9 +152,9 @@ def data():
 def coview(*words):
     from typer.testing import CliRunner
 
-    from coview.cli.app import make_app
+    from coview.cli.app import make_commands
 
-    ran = CliRunner().invoke(make_app(), [str(word) for word in words])
+    ran = CliRunner().invoke(make_commands(), [str(word) for word in words])
     assert ran.exit_code == 0, (ran.output, ran.exception)
     return ran.stdout
 

@@ -11,7 +11,7 @@ import pytest
 from scipy import io, sparse
 from typer.testing import CliRunner
 
-from coview.cli.app import make_app
+from coview.cli.app import make_commands
 from coview.cli.compare import format_rows
 from coview.datasets import make_topic_views
 from coview.model_selection.jobs import run_jobs
@@ -43,7 +43,7 @@ def files(tmp_path_factory):
 
 def run(files, *words: str, labels: str | None = "y.csv"):
     given = ["compare", "--view", f"words={files / 'words.npz'}", "--view", f"links={files / 'links.mtx'}"]
-    return RUNNER.invoke(make_app(), [*given, *(["--labels", str(files / labels)] if labels else []), *words])
+    return RUNNER.invoke(make_commands(), [*given, *(["--labels", str(files / labels)] if labels else []), *words])
 
 
 def test_files_become_a_table(files):
@@ -74,7 +74,7 @@ def test_a_raw_table_is_taken(tmp_path):
     path = tmp_path / "fruit.csv"
     path.write_text("text,size,kind\n" + "\n".join(",".join(row) for row in rows) + "\n")
     words = [str(path), "--text", "words=text", "--columns", "meta=size", "--labels", "kind"]
-    found = RUNNER.invoke(make_app(), ["compare", *words, *FEW, "--json"])
+    found = RUNNER.invoke(make_commands(), ["compare", *words, *FEW, "--json"])
     assert found.exit_code == 0, found.output
     assert json.loads(found.stdout)["about"]["classes"] == 2
 

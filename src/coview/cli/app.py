@@ -16,13 +16,13 @@ from coview.exceptions import CoviewError
 from coview.utils.messages import make_text_error, printable
 from coview.utils.progress import print_line, show_progress
 
-__all__ = ["make_app", "run"]
+__all__ = ["make_commands", "run_command"]
 
 # typer brings its own copy of click in some versions: the class that ours derive from is the one to catch
 _Refused: Any = next(cls for cls in typer.BadParameter.__mro__ if cls.__name__ == "ClickException")
 
 
-def make_app(names: Iterable[str] = COMMANDS) -> typer.Typer:
+def make_commands(names: Iterable[str] = COMMANDS) -> typer.Typer:
     """Return the command line with some of its commands; the modules of others are not loaded."""
     app = typer.Typer(help=START, invoke_without_command=True, pretty_exceptions_enable=False, rich_markup_mode="rich")
     app.callback()(_common)
@@ -48,11 +48,11 @@ def _common(
     ctx.with_resource(show_progress(not quiet))
 
 
-def run(words: list[str], quiet: bool, debug: bool) -> None:
+def run_command(words: list[str], quiet: bool, debug: bool) -> None:
     """Run a command; what is refused or fails becomes one sentence and an exit code."""
     warnings.showwarning = _show_warning  # type: ignore[assignment]
     quicken_sklearn()
-    app = make_app(words[:1] if words[0] in COMMANDS else COMMANDS)
+    app = make_commands(words[:1] if words[0] in COMMANDS else COMMANDS)
     try:
         code = app(["--quiet", *words] if quiet else words, standalone_mode=False)
     except _Refused as error:

@@ -29,9 +29,9 @@ def main() -> None:
         lines = (f"  {name:<9}{about}" for name, (about, _) in COMMANDS.items())
         print(_HELP.format(start=START, commands="\n".join(lines)))
         sys.exit()
-    from coview.cli.app import run
+    from coview.cli.app import run_command
 
-    run(words, quiet="--quiet" in sys.argv, debug="--debug" in sys.argv)
+    run_command(words, quiet="--quiet" in sys.argv, debug="--debug" in sys.argv)
 
 
 if __name__ == "__main__":
