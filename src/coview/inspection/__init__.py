@@ -12,6 +12,10 @@
     names       clusters and topics by a few of them
     phrases     the words and phrases that tell groups apart in objects
     naming      names that stay with a model: found, asked of a function, or given by hand
+    captions    objects of a raw table in a line each
+    hierarchy   the groups as a tree
+    prevalence  groups over time, by numbers and by categories
+    quality     coherence of groups, and how different they are
     by_view     the same objects read from all views, from each alone, and without each
     outliers    objects that no group explains
     objects     a map of objects, the typical and the disputed ones, what is in them
