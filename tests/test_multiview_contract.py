@@ -103,6 +103,20 @@ def test_a_view_of_weight_0_is_not_read(name):
     assert set(read_by_view(answer, case.X).alone) <= set(heard)
 
 
+@pytest.mark.parametrize("name", WEIGHED)
+def test_the_weight_of_a_view_that_is_not_there_is_refused(name):
+    with pytest.raises(ValueError, match="names view 'images'"):
+        _ = _Case(make(name, view_weights={"images": 1.0})).model
+
+
+@pytest.mark.parametrize("name", [name for name, cls in estimators().items() if "n_clusters" in cls().get_params()])
+def test_more_clusters_than_objects_are_refused(name):
+    with pytest.raises(
+        ValueError, match=r"n_clusters=61 is more than the number of objects \(n_samples=60\)\. Choose fewer clusters\."
+    ):
+        _ = _Case(make(name, n_clusters=61)).model
+
+
 class SortedClusters(SphericalKMeans):
     """Its predictions do not go with their rows."""
 

@@ -286,7 +286,6 @@ def test_callbacks_hear_of_every_sweep_and_may_stop():
         ({"mutex_cost": -1}, "mutex_cost.* must be a float in the range.* Got -1"),
         ({"validation_fraction": 0.6}, "validation_fraction.* must be a float in the range.* Got 0.6"),
         ({"tol": -1}, "'tol' parameter .* must be"),
-        ({"view_weights": {"image": 1}}, "names view 'image'"),
     ],
 )
 def test_wrong_parameters_are_refused_with_a_sentence(options, sentence):

@@ -81,18 +81,6 @@ def test_objects_that_lack_a_view_are_placed_by_the_others(method):
     assert clustering_accuracy(y, model.labels_) > 0.85
 
 
-@pytest.mark.parametrize(
-    ("change", "sentence"),
-    [
-        ({"n_clusters": 999}, r"n_clusters=999 is more than the number of objects \(n_samples=300\)"),
-        ({"view_weights": {"images": 1}}, "'images'"),
-    ],
-)
-def test_bad_parameters_are_refused(change, sentence):
-    with pytest.raises(ValueError, match=sentence):
-        SpectralClusteringViews(**change).fit(rings()[0])
-
-
 def test_stacked_has_a_part_for_every_graph_and_each_counts_as_it_should():
     X, _ = rings()
     model = SpectralClusteringViews(2, method="stacked", view_weights={"blobs": 3}, random_state=0).fit(X)

@@ -98,7 +98,6 @@ def test_views_count_alike_and_one_is_enough_to_place():
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"n_clusters": 999}, r"n_clusters=999 is more than the number of objects \(n_samples=240\)"),
         ({"init": np.eye(3)}, "init of view 'x' must be finite numbers of shape"),
         ({"init": ["words"]}, "init of view 'x' must be finite numbers"),
         ({"init": {"links": np.eye(3)}}, "init of view 'x' must be finite numbers"),

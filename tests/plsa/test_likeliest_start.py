@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.decomposition import NMF
 from sklearn.feature_extraction.text import TfidfTransformer
 
-from coview import PLSA, LazyViews, LinkPLSA, MultiViewPLSA, PairwiseCoPLSA, SpectralClusteringViews, Views, VotingPLSA
+from coview import PLSA, LazyViews, LinkPLSA, MultiViewPLSA, SpectralClusteringViews, Views
 from coview.classification.naive_bayes import NaiveBayesStart
 from coview.clustering.consensus import cluster_side_by_side, make_memberships
 from coview.datasets import make_topic_views
@@ -104,15 +104,6 @@ def test_each_restart_has_a_consensus_of_its_own_and_the_best_is_kept(monkeypatc
     together = fit(seed, 3)
     assert_allclose(together.history_["objective"], best.history_["objective"], rtol=1e-10)
     assert_array_equal(together.labels_, best.labels_)
-
-
-@pytest.mark.parametrize("model", [MultiViewPLSA, PairwiseCoPLSA, VotingPLSA])
-def test_more_clusters_than_objects_are_refused(model):
-    sentence = r"n_clusters=9 is more than the number of objects \(n_samples=4\)\. Choose fewer clusters\."
-    for method in ("fit", "partial_fit") if model is MultiViewPLSA else ("fit",):
-        with pytest.raises(ValueError, match=sentence):
-            getattr(model(9), method)(MADE.views[:4])
-    assert model(4, max_iter=2, random_state=0).fit(MADE.views[:4]).labels_.shape == (4,)
 
 
 # -- The start of topics by a nonnegative factorization of tf-idf

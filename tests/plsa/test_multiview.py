@@ -228,7 +228,6 @@ def test_top_features_of_clusters_and_topics():
     ("settings", "sentence"),
     [
         ({"n_components": {"view0": 3}}, "n_components must name the views 'view0', 'view1'"),
-        ({"view_weights": {"links": 2.0}}, "names view 'links'"),
         ({"init": "naive"}, "'init' parameter .* must be a str among .* Got 'naive'"),
     ],
 )
