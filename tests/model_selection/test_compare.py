@@ -207,7 +207,9 @@ BEST = [0.72, 0.75, 0.70, 0.74, 0.735]
 def test_near_the_best_is_what_the_splits_cannot_tell_from_it():
     made = compared({"best": BEST, "near": [0.73, 0.70, 0.71, 0.73, 0.70], "far": [x - 0.1 for x in BEST]})
     assert made.near_best_ == ["best", "near"]
-    assert "Not clearly worse than the best: near." in " ".join(str(made).split())
+    assert "near and best are within their intervals: any of them may be best." in " ".join(str(made).split())
+    alone = compared({"best": BEST, "far": [x - 0.1 for x in BEST]})
+    assert "No other method is within its interval of best." in " ".join(str(alone).split())
 
 
 def test_the_interval_is_that_of_the_corrected_resampled_t_test():

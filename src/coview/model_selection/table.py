@@ -244,9 +244,10 @@ class Comparison(RowTable):
     def _note(self) -> str:
         parts = [NOTES[self.task]]
         if any("behind" in row for row in self.rows):
-            near = ", ".join(self.near_best_[1:]) or "none"
+            best, *near = self.near_best_
             parts.append("Behind: the difference from the best over the same splits, with its 95 % interval.")
-            parts.append(f"Not clearly worse than the best: {near}.")
+            tied = f"{', '.join(near)} and {best} are within their intervals: any of them may be best"
+            parts.append(f"{tied if near else f'No other method is within its interval of {best}'}.")
         # a table of methods that ran out of time is no verdict on them: say what to change
         if any(row["status"] == "over budget" for row in self.rows):
             budget = self.about.get("time_budget")

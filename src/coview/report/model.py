@@ -15,7 +15,7 @@ from coview._version import __version__
 from coview.catalog import ESTIMATORS
 from coview.editing.log import describe_record
 from coview.inspection import Inspection
-from coview.inspection.choice import describe_selection, describe_votes
+from coview.inspection.choice import describe_number, describe_selection, describe_votes
 from coview.utils.messages import cut
 
 __all__ = ["describe_model", "written"]
@@ -69,7 +69,10 @@ def _describe_in_words(inspection: Inspection, otherwise: str) -> str:
     """How the model was made, in a sentence or two without its evidence."""
     votes, weights = inspection.selection.votes, inspection.selection.candidates.get("weight", [])
     if votes:
-        return describe_votes(votes)
+        numbers = inspection.selection.numbers
+        # clusters that nothing bears out are never shown without saying so
+        doubt = f" {describe_number(numbers)}" if max(numbers.get("information", ()), default=1.0) <= 0 else ""
+        return describe_votes(votes) + doubt
     if not weights:
         return otherwise
     used = sum(weight > 0 for weight in weights)

@@ -37,11 +37,11 @@ function agreement(found, noun) {
   const matrix = found.agreement;
   if (!matrix) return null;
   const pairs = matrix.names.slice(0, -1).flatMap((a, i) => matrix.names.slice(0, i).map((b, j) => ({ views: [b, a], value: matrix.values[i][j], n: matrix.counts[i][j] })))
-    .filter((pair) => pair.value !== null).sort((a, b) => b.value - a.value);
+    .filter((pair) => pair.value !== null).sort((a, b) => a.value - b.value); // those that differ most are what to look at
   if (!pairs.length) return null;
   const mean = pairs.reduce((sum, pair) => sum + pair.value, 0) / pairs.length;
   return h("section", null, h("div.card", null, h("h2", null, "Agreement of single views"),
-    h("p", null, matrix.cosine ? "Mean cosine between the positions of the same object." : `For how many of the same objects two views alone predict the same ${noun}${pairs.length > 1 ? `; ${percent(mean)} in the mean` : ""}.`),
+    h("p", null, matrix.cosine ? "Mean cosine between the positions of the same object." : `For how many of the same objects two views alone predict the same ${noun}${pairs.length > 1 ? `; ${percent(mean)} in the mean. The pairs that differ most come first` : ""}.`),
     folded(pairs, ({ views: [a, b], value, n }) => h("li", null, h("span.large", null, matrix.cosine ? shown(value) : percent(value)), h("span", null, viewName(a), " and ", viewName(b), h("span.soft", null, `, ${plural(n, "object")}`))), 8, h("ul.agreement"))));
 }
 
