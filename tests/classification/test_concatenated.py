@@ -136,7 +136,7 @@ def test_an_absent_view_counts_as_zeros():
     assert_allclose(model.predict_proba(X.select("words")), model.predict_proba(blank))
 
 
-# -- best_view
+# -- The best view
 
 
 def corpus_of_best_view(n: int = 90) -> tuple[Views, np.ndarray]:

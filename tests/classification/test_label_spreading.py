@@ -126,7 +126,7 @@ def test_sparse_rows_that_lack_views_are_placed_as_those_by_the_reference(metric
     assert_allclose(answers[0], answers[1], rtol=1e-4, atol=1e-5)
 
 
-# -- co_training
+# -- Co-training
 
 
 def corpus(n: int = 200, seed: int = 0, length: float = 1.0) -> tuple[Views, np.ndarray, np.ndarray]:
