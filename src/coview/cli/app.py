@@ -6,7 +6,7 @@ import sys
 import warnings
 from collections.abc import Iterable
 from importlib import import_module
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -24,28 +24,12 @@ _Refused: Any = next(cls for cls in typer.BadParameter.__mro__ if cls.__name__ =
 
 def make_commands(names: Iterable[str] = COMMANDS) -> typer.Typer:
     """Return the command line with some of its commands; the modules of others are not loaded."""
-    app = typer.Typer(help=START, invoke_without_command=True, pretty_exceptions_enable=False, rich_markup_mode="rich")
-    app.callback()(_common)
+    app = typer.Typer(help=START, pretty_exceptions_enable=False, rich_markup_mode="rich")
+    app.callback()(lambda: None)  # so that a command is called by its name though it be the only one
     for name in names:
         command = getattr(import_module(f"coview.cli.{'serve' if name == 'explore' else name}"), name)
         app.command(epilog=f"Example: {COMMANDS[name][1]}")(command)
     return app
-
-
-def _common(
-    ctx: typer.Context,
-    version: Annotated[bool, typer.Option("--version", help="Show the version and exit.", is_eager=True)] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of a failure.")] = False,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", help="Show no progress; like --debug, it may stand anywhere.")
-    ] = False,
-) -> None:
-    if version:
-        from coview._version import __version__
-
-        print(__version__)
-        raise typer.Exit
-    ctx.with_resource(show_progress(not quiet))
 
 
 def run_command(words: list[str], quiet: bool, debug: bool) -> None:
@@ -54,7 +38,8 @@ def run_command(words: list[str], quiet: bool, debug: bool) -> None:
     quicken_sklearn()
     app = make_commands(words[:1] if words[0] in COMMANDS else COMMANDS)
     try:
-        code = app(["--quiet", *words] if quiet else words, standalone_mode=False)
+        with show_progress(not quiet):
+            code = app(words, standalone_mode=False)
     except _Refused as error:
         command = getattr(getattr(error, "ctx", None), "command_path", "coview")
         _end(f"{error.format_message().rstrip('.')}. See: {command} --help", 2, debug)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 
+from coview._version import __version__
 from coview.cli.help import COMMANDS, START
 
 __all__ = ["main"]
@@ -28,6 +29,9 @@ def main() -> None:
     if words in ([], ["--help"]):  # at once: the libraries of the commands take longer than all of the rest
         lines = (f"  {name:<9}{about}" for name, (about, _) in COMMANDS.items())
         print(_HELP.format(start=START, commands="\n".join(lines)))
+        sys.exit()
+    if words == ["--version"]:
+        print(__version__)
         sys.exit()
     from coview.cli.app import run_command
 

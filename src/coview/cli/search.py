@@ -33,6 +33,8 @@ def search(
 ) -> None:
     """Search objects with words, with an image, or for those that resemble one of them.
 
+    The words come first, and the model is an option, since without one the installed Python packages are searched.
+
     coview search "wait until a task is cancelled"
     coview search "email client" --model packages.coview --why
     coview search --near gparted --model packages.coview

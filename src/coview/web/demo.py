@@ -11,15 +11,13 @@ import hashlib
 import json
 import sys
 import textwrap
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import sklearn
-from rich.console import Console
 from sklearn.pipeline import make_pipeline
 
 from coview._version import __version__
@@ -32,6 +30,7 @@ from coview.io.models import load, save
 from coview.plsa.link import LinkPLSA
 from coview.preprocessing.weighting import TfidfViews
 from coview.retrieval.retriever import CrossModalRetriever
+from coview.utils.progress import progress, tell
 from coview.web.service import Service
 
 __all__ = ["demo_retriever", "demo_service"]
@@ -83,13 +82,14 @@ def demo_retriever(quiet: bool = False, cache: Path | None = None) -> Any:
     It is learned once and then read from a file in `cache`, by default a folder of the user's cache. A file that is
     damaged or of another corpus or version is not used; a folder that cannot be written costs the next call seconds.
     """
-
-    with _progress("Reading the Python packages on this machine (parsed, never imported)", quiet):
+    with progress(verbose=0 if quiet else None):
+        tell("reading the Python packages on this machine (parsed, never imported)")
         corpus = load_python_packages()
     path = (find_user_cache() / "search" if cache is None else cache) / f"{_key(corpus.content_hash)}.coview"
     retriever = _from_cache(path)
     if retriever is None:
-        with _progress("Learning a common space of words and code, once", quiet):
+        with progress(verbose=0 if quiet else None):
+            tell("learning a common space of words and code, once")
             model = make_pipeline(TfidfViews(sublinear_tf=True), MultiViewCCA(100, random_state=0))
             retriever = CrossModalRetriever(model).fit(corpus.views)
         _into_cache(retriever, path)
@@ -120,18 +120,6 @@ def _into_cache(retriever: Any, path: Path) -> None:
         for old in path.parent.glob("*.coview"):
             if old != path:
                 old.unlink(missing_ok=True)
-
-
-@contextmanager
-def _progress(what: str, quiet: bool) -> Iterator[None]:
-    """Say on standard error what is being done: with a spinner on a terminal, else in a line."""
-    if sys.stderr.isatty() and not quiet:
-        with Console(stderr=True).status(what):
-            yield
-        return
-    if not quiet:
-        print(f"{what} ...", file=sys.stderr)
-    yield
 
 
 # -- what is shown of an object
