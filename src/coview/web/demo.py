@@ -30,7 +30,6 @@ from coview.io.models import load, save
 from coview.plsa.link import LinkPLSA
 from coview.preprocessing.weighting import TfidfViews
 from coview.retrieval.retriever import CrossModalRetriever
-from coview.utils.progress import progress, tell
 from coview.web.service import Service
 
 __all__ = ["demo_retriever", "demo_service"]
@@ -44,8 +43,7 @@ LONGEST = 6000  # characters of a source text that are shown
 
 def demo_service(quiet: bool = False) -> Service:
     """Return a service of the demonstration's models; they take seconds to learn."""
-    if not quiet:
-        print("Learning from the Python packages on this machine (parsed, never imported) ...", file=sys.stderr)
+    _say("Learning from the Python packages on this machine (parsed, never imported)", quiet)
     corpus = load_python_packages()
     retriever = demo_retriever(quiet=True)
     topics = LinkPLSA(TOPICS, max_iter=60, random_state=0).fit(corpus.views)
@@ -56,6 +54,11 @@ def demo_service(quiet: bool = False) -> Service:
     texts = {view: _Sources(corpus.names, corpus.groups, view) for view in corpus.views.names}
     title = "Python packages on this machine"
     return Service(sorter, corpus.views, also=[topics, retriever], title=title, texts=texts)
+
+
+def _say(what: str, quiet: bool) -> None:
+    if not quiet:
+        print(f"{what} ...", file=sys.stderr)
 
 
 def _packages(names: Any) -> Any:
@@ -82,16 +85,14 @@ def demo_retriever(quiet: bool = False, cache: Path | None = None) -> Any:
     It is learned once and then read from a file in `cache`, by default a folder of the user's cache. A file that is
     damaged or of another corpus or version is not used; a folder that cannot be written costs the next call seconds.
     """
-    with progress(verbose=0 if quiet else None):
-        tell("reading the Python packages on this machine (parsed, never imported)")
-        corpus = load_python_packages()
+    _say("Reading the Python packages on this machine (parsed, never imported)", quiet)
+    corpus = load_python_packages()
     path = (find_user_cache() / "search" if cache is None else cache) / f"{_key(corpus.content_hash)}.coview"
     retriever = _from_cache(path)
     if retriever is None:
-        with progress(verbose=0 if quiet else None):
-            tell("learning a common space of words and code, once")
-            model = make_pipeline(TfidfViews(sublinear_tf=True), MultiViewCCA(100, random_state=0))
-            retriever = CrossModalRetriever(model).fit(corpus.views)
+        _say("Learning a common space of words and code, once", quiet)
+        model = make_pipeline(TfidfViews(sublinear_tf=True), MultiViewCCA(100, random_state=0))
+        retriever = CrossModalRetriever(model).fit(corpus.views)
         _into_cache(retriever, path)
     return retriever
 
