@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import importlib
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -12,6 +13,9 @@ from coview.exceptions import MissingPackageError
 
 __all__ = ["load_extra", "load_matplotlib", "load_member", "paused_collector"]
 
+_LOCK = threading.Lock()
+_pauses, _was_enabled = 0, True
+
 
 @contextmanager
 def paused_collector() -> Iterator[None]:
@@ -19,13 +23,19 @@ def paused_collector() -> Iterator[None]:
 
     They make hundreds of thousands of objects that live for ever, which the collector would walk again and again.
     """
-    was_enabled = gc.isenabled()
-    gc.disable()
+    global _pauses, _was_enabled
+    with _LOCK:  # threads of a cluster may load at once: the last of them lets the collector go on
+        if not _pauses:
+            _was_enabled = gc.isenabled()
+            gc.disable()
+        _pauses += 1
     try:
         yield
     finally:
-        if was_enabled:
-            gc.enable()
+        with _LOCK:
+            _pauses -= 1
+            if not _pauses and _was_enabled:
+                gc.enable()
 
 
 def load_member(module: str, name: str) -> Any:
