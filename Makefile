@@ -5,9 +5,10 @@ CONSTRAINTS ?=
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-# uv installs in a tenth of the time, from the index that pip is set to use; without uv, or if it fails, pip does
+# uv installs in a tenth of the time, from the index that pip is set to use; without uv, or if it fails, pip does, and where
+# pip is told to use no index or constraints, of which uv knows nothing
 INDEX = $(or $(PIP_INDEX_URL),$(shell $(BIN)/python -m pip config get global.index-url 2>/dev/null))
-UV = $(if $(PIP_CERT),SSL_CERT_FILE=$(PIP_CERT)) $(BIN)/uv pip install --quiet --python $(BIN)/python $(if $(INDEX),--index-url $(INDEX))
+UV = $(if $(PIP_NO_INDEX)$(PIP_CONSTRAINT),false &&) $(if $(PIP_CERT),SSL_CERT_FILE="$(PIP_CERT)") $(BIN)/uv pip install --quiet --python $(BIN)/python $(if $(INDEX),--index-url $(INDEX))
 WHAT = -e ".[$(1)]" $(if $(CONSTRAINTS),--constraint $(CONSTRAINTS))
 install = @echo "installing coview[$(1)] into $(VENV)"; ($(PIP) uv && $(UV) $(WHAT)) 2>/dev/null || $(PIP) $(WHAT)
 

@@ -296,7 +296,8 @@ def table(names: list[str], folder: Path, result: str) -> None:
             "One scale: `SpectralClusteringViews(method='stacked')` of the same views, weighed alike, links as they "
             "are. Share of votes: how sure an object's cluster is in the mean, as the fit says without labels.",
             "No labels are used by a fit. What smooths over links was settled with an eye on the sets marked seen; "
-            "that tokens vote, also on two marked fresh (Wikipedia, words and images; 2,000 posts by subject).",
+            "that tokens vote, also on two marked fresh (Wikipedia, words and images; 2,000 posts by subject); that "
+            "words weigh by what they tell, on two halves of all sets.",
             "Many sets share objects with others: other columns, views, classes or halves of the same collection.",
             "random_state=0; seconds of the processor.",
         ],

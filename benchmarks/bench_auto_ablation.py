@@ -185,8 +185,9 @@ def no_tokens() -> None:
 
 
 def take_scales(*scales: float) -> None:
-    votes.GraphVoter._scales = scales  # type: ignore[assignment]
-    votes.SCALES = clustering.SCALES = scales  # type: ignore[assignment]
+    """Some scales, in two rounds where words are weighed: one scale alone is in both."""
+    scales = scales if len(scales) > 1 else 2 * scales
+    votes.GraphVoter.__init__.__kwdefaults__["scales"] = votes.SCALES = clustering.SCALES = scales
 
 
 def vote(times: int) -> None:

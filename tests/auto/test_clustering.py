@@ -281,13 +281,15 @@ def test_objects_that_lack_a_view_have_the_tokens_of_the_others(tmp_path):
     assert_allclose(load(tmp_path / "model.coview").transform(X), model.transform(X))
 
 
-@pytest.mark.parametrize("part", ["sample_", "voters_", "part_weights_"])
+@pytest.mark.parametrize("part", ["sample_", "voters_", "part_weights_", "scales"])
 def test_a_file_whose_voters_know_other_objects_is_refused(part, tmp_path):
     model = AutoClustering(3, random_state=0).fit(make_topic_views(60, n_clusters=3, random_state=0).views)
     if part == "sample_":
         model.sample_ = model.sample_[:-1]
     elif part == "voters_":
         model.voters_ = []
+    elif part == "scales":
+        model.voters_[0].scales = (float("nan"),)
     else:
         model.voters_[0].part_weights_ = np.array([0.5, 0.5])
     with pytest.raises(ValueError, match=r"voters_|sample_"):

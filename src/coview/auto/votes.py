@@ -6,8 +6,8 @@ scale the leading eigenvectors of all graphs (of each view, of all views side by
 side by side, and k-means with one start clusters their rows several times. Each clustering is a vote for the clusters
 to be found.
 
-What they agree on is found by `count_votes`. A new object has the mean of the memberships of its neighbors, by the same
-graphs at the same scales.
+What they agree on is found by `count_votes`. A new object has the mean of the memberships of its neighbors, by the
+graphs and at the scales of the last votes.
 """
 
 from __future__ import annotations

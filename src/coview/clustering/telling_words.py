@@ -21,6 +21,7 @@ from scipy import sparse
 from scipy.special import rel_entr
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
+from sklearn.utils import gen_batches
 
 from coview.views.views import Views
 
@@ -28,9 +29,10 @@ __all__ = ["stress_telling_words"]
 
 PRIOR = 5.0  # objects of all clusters that each word is thought to have been in
 LEAST = 0.1  # of the weight, squared, that a word of all clusters keeps
+BLOCK = 16_384  # words at a time
 
 
-def stress_telling_words(steps: Iterable[Any], views: Views, memberships: np.ndarray, whole: Views) -> list[Any]:
+def stress_telling_words(steps: Iterable[Any], views: Views, memberships: np.ndarray, whole: Views | None) -> list[Any]:
     """Return transformers that weigh words also by how much they tell of clusters; those without idf as they are.
 
     Parameters
@@ -41,8 +43,8 @@ def stress_telling_words(steps: Iterable[Any], views: Views, memberships: np.nda
         Views of the objects that are clustered, as they were given.
     memberships : ndarray (n_objects, n_clusters)
         Their memberships.
-    whole : Views
-        Views of all objects of the fit, over which those of words are smoothed once more.
+    whole : Views or None
+        Views of all objects of the fit, over which those of words are smoothed once more; None keeps them as they are.
 
     Examples
     --------
@@ -56,7 +58,7 @@ def stress_telling_words(steps: Iterable[Any], views: Views, memberships: np.nda
     base, stressed = memberships.mean(axis=0), []
     for step in steps:
         weights = step[0] if isinstance(step, Pipeline) else step
-        if not getattr(weights, "use_idf", False):
+        if not getattr(weights, "use_idf", False) or (weights is not step and whole is None):
             stressed.append(step)
             continue
         weights = copy.copy(weights)
@@ -73,7 +75,9 @@ def stress_telling_words(steps: Iterable[Any], views: Views, memberships: np.nda
 
 def _information(counts: Any, memberships: np.ndarray, base: np.ndarray) -> np.ndarray:
     """Divergence of the clusters of each column's objects from those of all, as a share of the largest there can be."""
-    there = sparse.csr_array(counts) != 0
-    objects = PRIOR * base + there.T @ memberships
-    shares = objects / objects.sum(axis=1, keepdims=True)
-    return rel_entr(shares, base).sum(axis=1) / np.log(max(len(base), 2))
+    there, found = sparse.csr_array((sparse.csr_array(counts) != 0).T), []
+    for some in gen_batches(there.shape[0], BLOCK):
+        objects = PRIOR * base + there[some] @ memberships
+        shares = objects / objects.sum(axis=1, keepdims=True)
+        found.append(rel_entr(shares, base).sum(axis=1))
+    return np.concatenate(found) / np.log(max(len(base), 2))
