@@ -16,6 +16,7 @@ from coview.cli.compare import format_rows
 from coview.datasets import make_topic_views
 from coview.model_selection.jobs import run_jobs
 from coview.model_selection.table import Comparison
+from coview.utils.progress import show_progress
 
 # before click 8.2 standard error is kept apart only where that is asked for
 RUNNER = CliRunner(mix_stderr=False) if "mix_stderr" in signature(CliRunner).parameters else CliRunner()
@@ -43,7 +44,8 @@ def files(tmp_path_factory):
 
 def run(files, *words: str, labels: str | None = "y.csv"):
     given = ["compare", "--view", f"words={files / 'words.npz'}", "--view", f"links={files / 'links.mtx'}"]
-    return RUNNER.invoke(make_commands(), [*given, *(["--labels", str(files / labels)] if labels else []), *words])
+    with show_progress(True):  # as `coview` does unless it is told to be quiet
+        return RUNNER.invoke(make_commands(), [*given, *(["--labels", str(files / labels)] if labels else []), *words])
 
 
 def test_files_become_a_table(files):
