@@ -140,7 +140,7 @@ def typed(words: list[str], place: Path) -> tuple[int, str, str]:
     ):
         warnings.simplefilter("ignore")
         try:
-            code = app.make_app()(words, standalone_mode=False)
+            code = app.make_commands()(words, standalone_mode=False)
         except (app._Refused, typer.Exit, typer.Abort):
             return 2, "", err.getvalue()
         except SystemExit as end:
@@ -190,7 +190,7 @@ def show(seed: int, number: int) -> None:
     print(words)
     os.chdir(folder())
     try:
-        app.make_app()(words, standalone_mode=False)
+        app.make_commands()(words, standalone_mode=False)
     except Exception:
         traceback.print_exc()
 

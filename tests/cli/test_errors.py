@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import subprocess
 import sys
 
 import numpy as np
@@ -113,3 +115,41 @@ def test_devices_are_no_labels(run, tmp_path):
     words = ["fit", "MultiViewNaiveBayes", "--view", f"a={tmp_path / 'a.npy'}", "-o", tmp_path / "m.coview"]
     code, _, err = run(*words, "--labels", "/dev/zero")
     assert code == 2 and "/dev/zero is a device. Pass the path of an existing file" in err
+
+
+def test_files_that_are_read_are_not_written_over(files, run, tmp_path):
+    assert run("fit", "SphericalKMeans", "views", "--clusters", "2", "-o", "m.coview")[0] == 0
+    os.symlink("text.csv", "link.csv")
+    before = {path: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
+    for words in (
+        ["fit", "auto", "text.csv", "-o", "text.csv"],
+        ["fit", "PLSA", "--view", "a=a.npy", "-o", "a.npy"],
+        ["fit", "PLSA", "views", "--labels", "none.txt", "-o", "none.txt"],
+        ["predict", "m.coview", "text.csv", "-o", "link.csv"],
+        ["report", "m.coview", "views", "-o", "m.coview"],
+        ["compare", "text.csv", "-o", "text.csv"],
+        ["stream", "rows.jsonl", "--labels", "kind", "--predictions", "rows.jsonl"],
+        ["explore", "m.coview", "text.csv", "--save-edits", "text.csv"],
+    ):
+        code, _, error = run(*words)
+        assert code == 2 and f"{words[-1]} is a file that coview {words[0]} reads here." in " ".join(error.split())
+    for words in (["edit", "m.coview", "--merge", "0,1"], ["report", "m.coview"]):
+        code, _, error = run(*words, "-o", "new.csv")
+        assert code == 2 and "new.csv has the extension of a table; pass the name of a " in " ".join(error.split())
+    assert before == {path: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
+    assert run("edit", "m.coview", "--rename", "0=a", "-o", "m.coview")[0] == 0
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device of Linux")
+def test_a_full_disk_is_one_sentence():
+    for words in ([], ["info"]):
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([sys.executable, "-m", "coview", *words], stdout=full, stderr=-1, text=True)
+        assert done.returncode == 2 and done.stderr.startswith("coview: ") and done.stderr.count("\n") == 1
+
+
+def test_a_shell_can_complete_words():
+    asked = {**os.environ, "_COVIEW_COMPLETE": "complete_bash", "COMP_WORDS": "coview pre", "COMP_CWORD": "1"}
+    called = "import sys; sys.argv = ['coview']; from coview.cli.main import main; main()"
+    done = subprocess.run([sys.executable, "-c", called], env=asked, capture_output=True, text=True)
+    assert done.stdout.split() == ["predict"], done.stderr

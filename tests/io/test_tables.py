@@ -35,6 +35,15 @@ def test_the_header_tells_the_separator_and_empty_cells_are_missing(tmp_path, li
     assert columns(read_table(tmp_path / "t.csv", sign)) == expected
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_rows_of_empty_cells_are_rows_and_blank_lines_are_none(tmp_path, library, end):
+    lines = ["n,text", "", '1,"a', "", 'b"', ",", "NA,", "", "2,c", "", ""]
+    (tmp_path / "t.csv").write_bytes(end.join(lines).encode())
+    assert columns(read_table(tmp_path / "t.csv"))["n"] == [1, None, None, 2]
+    (tmp_path / "one.csv").write_bytes(end.join(["n", "1", '""', "", "NA", "2", "", ""]).encode())
+    assert columns(read_table(tmp_path / "one.csv"))["n"] == [1, None, None, 2]
+
+
 def test_a_late_text_makes_texts_of_a_column(tmp_path):
     (tmp_path / "t.csv").write_text("n\n" + "1\n" * 3000 + "x\n")
     assert columns(read_table(tmp_path / "t.csv"))["n"][-2:] == ["1", "x"]

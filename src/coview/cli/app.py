@@ -36,7 +36,7 @@ def run_command(words: list[str], quiet: bool, debug: bool) -> None:
     """Run a command; what is refused or fails becomes one sentence and an exit code."""
     warnings.showwarning = _show_warning  # type: ignore[assignment]
     quicken_sklearn()
-    app = make_commands(words[:1] if words[0] in COMMANDS else COMMANDS)
+    app = make_commands([name for name in words[:1] if name in COMMANDS] or COMMANDS)
     try:
         with show_progress(not quiet):
             code = app(words, standalone_mode=False)

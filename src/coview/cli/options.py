@@ -101,7 +101,7 @@ def stop_when_interrupted() -> Iterator[None]:
 
 
 def take_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of each of its parameters that is a dataclass of options."""
+    """Give a command the options of each of its parameters that is a dataclass of options; check what it writes to."""
     groups: dict[str, Any] = {}
     parameters: list[inspect.Parameter] = []
     for name, each in inspect.signature(command, eval_str=True).parameters.items():
@@ -115,6 +115,9 @@ def take_options(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def with_groups(**values: Any) -> None:
+        from coview.cli.writing import check_outputs
+
+        check_outputs(command.__name__, values)
         filled = {
             name: kind(**{each.name: values.pop(each.name) for each in fields(kind) if each.name in values})
             for name, kind in groups.items()

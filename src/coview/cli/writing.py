@@ -4,28 +4,31 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from coview.cli.files import ids_of, plain
+from coview.cli.files import ids_of, named_paths, plain
 from coview.cli.options import Json
 from coview.exceptions import DataFileError
 from coview.io.delimited import escape_cell
+from coview.io.tables import has_table_extension
 from coview.utils.atomic import atomic_path
 from coview.utils.messages import printable, quantity
 
 if TYPE_CHECKING:
     from coview.inspection import Inspection
 
-__all__ = ["Writing", "check_writable", "keys_of", "write_table"]
+__all__ = ["Writing", "check_outputs", "check_writable", "keys_of", "write_table"]
 
 _WRITTEN = (".csv", ".tsv", ".json", ".jsonl", ".parquet")
 _EXACT = ("id", "row", "label")  # columns that keep all digits
+_OUTPUTS = ("out", "save_to", "save_edits", "predictions")  # what commands call the files that they write
 
 
 @dataclass
@@ -57,6 +60,27 @@ class Writing:
             print(f"{printable(self.out)}: {about or rows}", file=sys.stderr)
         else:
             write_table(columns)
+
+
+def check_outputs(command: str, values: Mapping[str, Any]) -> None:
+    """Refuse to write over a file that a command reads, and to give a model or a page the extension of a table.
+
+    A model that a command changes may be written to its own file.
+    """
+    for name, path in values.items():
+        if name not in _OUTPUTS or path is None:
+            continue
+        is_model = name.startswith("save") or command in ("fit", "edit")
+        read: list[Any] = list(named_paths(values.get("view")).values())
+        for key, value in values.items():
+            if key not in _OUTPUTS and not (is_model and key == "model"):
+                read += value if isinstance(value, list) else [value]
+        there = [each for each in read if isinstance(each, (str, Path)) and os.path.exists(each)]
+        if os.path.exists(path) and any(path.samefile(each) for each in there):
+            raise DataFileError(f"{path} is a file that coview {command} reads here. Write to another one.")
+        if (is_model or command == "report") and has_table_extension(path):
+            what = "a model, such as model.coview" if is_model else "a page, such as report.html"
+            raise DataFileError(f"{path} has the extension of a table; pass the name of {what}.")
 
 
 def check_writable(path: Path | None) -> None:

@@ -32,9 +32,9 @@ MISSING_CELLS = (
 def read_table(path: str | Path, sep: str | None = None) -> Any:
     """Read a table from a file.
 
-    Dates (2026-11-15) become dates, and cells such as NA and null are missing, as empty ones are. Rows without any
-    value are left out. A column of vectors (lists of numbers in Parquet and JSON) stays one, which `TableViews` makes
-    a dense view of. The ' that `coview predict` and others put before formulas is taken away again.
+    Dates (2026-11-15) become dates, and cells such as NA and null are missing, as empty ones are. Blank lines are left
+    out, rows of empty cells are not. A column of vectors (lists of numbers in Parquet and JSON) stays one, which
+    `TableViews` makes a dense view of. The ' that `coview predict` and others put before formulas is taken away again.
 
     Parameters
     ----------
@@ -66,7 +66,10 @@ def read_table(path: str | Path, sep: str | None = None) -> Any:
             if dtype == nw.String and frame[name].str.starts_with("'").any():
                 cells = [unescape_cell(cell) if isinstance(cell, str) else None for cell in frame[name].to_list()]
                 frame = frame.with_columns(nw.new_series(name, cells, nw.String, backend=frame.implementation))
-        frame = frame.filter(nw.any_horizontal(~nw.all().is_null(), ignore_nulls=False))
+        empty = frame.select(row=nw.all_horizontal(nw.all().is_null(), ignore_nulls=False))["row"].to_list()
+        if any(empty):  # rows of empty cells, or blank lines
+            blank = _find_blank_lines(path)
+            frame = frame.filter([not each for each in (blank if len(blank) == len(empty) else empty)])
     if not len(frame):
         raise DataFileError(f"{path} has no rows. Pass a table with one row per object.")
     return frame.to_native()
@@ -134,6 +137,18 @@ def _find_long_row(path: Path, kind: str, sep: str | None) -> str | None:
             if len(cells) > width:
                 return f"line {rows.line_num} has {len(cells)} cells, the header {width}"
     return None
+
+
+def _find_blank_lines(path: Path) -> list[bool]:
+    """Tell of each row below the header whether it is a blank line; lines in quotes are parts of a row."""
+    rows: list[bool] = []
+    quoted = 0
+    with _PACKED.get(path.suffix.lower(), open)(path, "rb") as stream:
+        for line in stream:
+            if not quoted:
+                rows.append(not line.strip(b"\r\n"))
+            quoted = (quoted + line.count(b'"')) % 2
+    return rows[1:]
 
 
 def has_table_extension(path: Path) -> bool:
