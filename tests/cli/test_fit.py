@@ -182,9 +182,9 @@ def test_a_classifier_asks_for_labels_and_a_model_of_tables_for_a_table(run, fol
 def test_so_few_rows_that_groups_would_be_chance_are_clustered_on_request_alone(run, tmp_path):
     table = tmp_path / "two.csv"
     table.write_text("id,text\na,the red fox jumps\nb,the blue sea is calm\n")
-    for model in ("auto", "topics"):
+    for model, option in (("auto", "--clusters K"), ("topics", "--topics K")):
         code, _, error = run("fit", model, table, "-o", tmp_path / "m.coview")
-        assert code == 2 and "2 rows cannot be clustered: at least 20 are needed" in error
+        assert code == 2 and "2 rows cannot be clustered: at least 20 are needed" in error and option in error
     code, _, error = run("fit", "auto", table, "--clusters", 2, "-o", tmp_path / "m.coview")
     assert code == 0, error
 

@@ -87,9 +87,10 @@ def fit(
         X = read_input(objects)
         no_number = all(settings.get(each) is None for each in ("n_clusters", "n_components"))
         if no_number and name in ("AutoClustering", "LinkPLSA") and len(X) < _FEWEST:
+            option = "--topics" if name == "LinkPLSA" else "--clusters"
             raise ValueError(
                 f"{quantity(len(X), 'row')} cannot be clustered: at least {_FEWEST} are needed to find groups that are "
-                "more than chance. Pass --clusters K to have K groups all the same."
+                f"more than chance. Pass {option} K to have K groups all the same."
             )
         raw, words = guess_views(raw, objects, X, labels)
         if words:

@@ -13,7 +13,7 @@ Start with your own table: cluster its rows, write a report, browse the result.
   coview report tickets.coview tickets.csv -o report.html
   coview explore tickets.coview tickets.csv
 
-If a column holds classes for some of the rows, fill in the others.
+If a column holds classes for some of the rows, learn them and predict all rows.
 
   coview fit auto tickets.csv --labels product -o products.coview
   coview predict products.coview tickets.csv -o products.csv

@@ -48,7 +48,9 @@ def load_file(path: Path) -> dict[str, FileView]:
     if not path.exists():
         raise DataFileError(f"File not found: {path}.")
     if extension not in _READERS:
-        raise DataFileError(f"{path} has no known format; the extensions read are {', '.join(EXTENSIONS)}.")
+        raise DataFileError(
+            f"{path} has no known format; the extensions read are {', '.join(EXTENSIONS)}, and .json of tables."
+        )
     # a pipe or device would be read without end
     if not path.is_file():
         raise DataFileError(f"{path} is not a regular file. Pass the path of a file.")
