@@ -24,15 +24,25 @@ def shares(n):
 
 def test_the_surest_dispute_comes_first():
     rng = np.random.default_rng(1)
-    a, b = rng.dirichlet(np.ones(3), size=20), rng.dirichlet(np.ones(3), size=20)
-    a[4], b[4] = [1, 0, 0], [0, 1, 0]  # both views are certain, of different classes
-    X = Views(a=a, b=b)
-    alone = {name: Reading(part, part.argmax(axis=1)) for name, part in (("a", a), ("b", b))}
-    found = disputed_objects(ViewReadings(X, alone["a"], alone, {}, objects_by_view(X)), n=20)
-    assert found[0]["row"] == 4 and found[0]["strength"] == 1
-    assert {item["row"] for item in found} == set(np.flatnonzero(a.argmax(axis=1) != b.argmax(axis=1)).tolist())
+    a, c = rng.dirichlet(np.ones(3), size=60), rng.dirichlet(np.ones(3) / 9, size=60)  # c is sure of other things
+    b = np.where(np.arange(60)[:, None] % 3 > 0, a, rng.dirichlet(np.ones(3), size=60))
+    a[3], b[3] = [1, 0, 0], [0, 1, 0]  # both views are certain, of different classes
+    X = Views(a=a, b=b, c=c)
+    alone = {name: Reading(part, part.argmax(axis=1)) for name, part in X.items()}
+    found = disputed_objects(ViewReadings(X, alone["a"], alone, {}, objects_by_view(X)), n=60)
+    assert found[0] == {"row": 3, "strength": 1, "codes": {"a": 0, "b": 1}}  # c agrees no more than chance
+    sure = (a.max(axis=1) >= 0.5) & (b.max(axis=1) >= 0.5)
+    differ = a.argmax(axis=1) != b.argmax(axis=1)
+    assert {item["row"] for item in found} == set(np.flatnonzero(differ & sure).tolist()) and (differ & ~sure).any()
     strengths = [item["strength"] for item in found]
     assert strengths == sorted(strengths, reverse=True)
+    assert disputed_objects(ViewReadings(X, alone["a"], alone, {}, objects_by_view(X)), noise=["b"]) == []
+
+
+def test_objects_without_memberships_are_placed_by_t_sne_of_their_features():
+    X = Views(a=np.random.default_rng(0).normal(size=(60, 6)))
+    assert place([], X, "tsne")[1] == "t-SNE of features" and place([], X[:20], "tsne")[1] == "PCA of features"
+    assert place([]) is None
 
 
 def test_typical_objects_of_k_means_are_near_their_center_and_far_from_others(data):

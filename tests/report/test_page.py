@@ -133,6 +133,8 @@ def test_sections_that_do_not_apply_are_absent(make, data):
     X, y = data
     bare = checked(make_report(make("MultiViewCCA")).html).ids
     assert "views" not in bare and "examples" not in bare and "model" in bare
+    agreed = make_report(make("MultiViewPLSA"), X).html
+    assert 'id="examples"' in agreed and "None: no two views predict different clusters of the same object" in agreed
     assert {"scores", "groups", "views", "map"} <= set(checked(make_report(make("PLSA"), X, y).html).ids)
 
 

@@ -8,7 +8,7 @@ do not hide each other.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -47,6 +47,8 @@ BESIDE = 5  # objects of the sample between which another one stands
 FEATURE_SHARE = 0.25  # of the variance, of features beside memberships
 JITTER = 0.005  # of the map
 TINY = float(np.finfo(np.float32).tiny)  # what may be divided by, in single precision too
+CONFIDENT = 0.5  # share of its group from which on a view is sure of an object
+BEYOND_CHANCE = 2.0  # standard errors, from which on a view says something of the groups
 FAR = 1.0  # standard deviations, from which on a measurement of one object is high or low
 METHODS = ("pca", "tsne")
 
@@ -85,7 +87,8 @@ def place(
     check_option("method", method, METHODS)
     matrices = _filled([part for part in parts if part is not None])
     what = "memberships" if matrices and all(map(_are_shares, matrices)) else "scores"
-    matrix = np.hstack([_scaled(part) for part in matrices]) if matrices else np.zeros((0, 0))
+    nothing = np.zeros((len(views or ()), 0))
+    matrix = np.hstack([_scaled(part) for part in matrices]) if matrices else nothing
     flat = matrix.shape[1] < 3 or len(matrix) < 3 or np.linalg.matrix_rank(matrix[:200] - matrix[:200].mean(axis=0)) < 2
     by_tsne = method == "tsne" and len(matrix) >= FEWEST_OF_TSNE
     features = _features(views, seed) if flat or by_tsne else None
@@ -144,39 +147,48 @@ def _different(parts: Sequence[sparse.csr_array], share: np.ndarray, n: int) -> 
     return chosen
 
 
-def disputed_objects(readings: ViewReadings, n: int = 10) -> list[dict[str, Any]]:
-    """Return the objects that views put into different groups, each view sure of its own; the surest dispute first.
+def disputed_objects(readings: ViewReadings, n: int = 10, noise: Collection[str] = ()) -> list[dict[str, Any]]:
+    """Return the objects that views put into different groups, each with confidence; the surest dispute first.
 
-    A dispute is as sure as the second surest view with another opinion than the surest. A view in which an object has
-    no feature has no opinion.
+    A view is confident of a group that it gives a share of at least one half, and a dispute is as sure as the surest
+    view with another opinion than the surest. Views of `noise`, and those that agree with all views no more than chance
+    would, have no opinions; nor has a view of an object without any feature in it.
 
     Returns
     -------
     list of dict
-        With "row", "strength" (0 to 1) and "codes" (group by view).
+        With "row", "strength" (the share, 0.5 to 1) and "codes" (group by view, of those that are confident).
     """
-    groups = {name: reading.codes for name, reading in readings.alone.items() if reading.codes is not None}
-    if len(groups) < 2:
+    codes, sure = {}, {}
+    for name, alone in readings.alone.items():
+        have = readings.described[name]
+        if name in noise or alone.codes is None or alone.memberships is None or not _tells(alone, readings.whole, have):
+            continue
+        share = np.take_along_axis(alone.memberships, alone.codes[:, None], axis=1)[:, 0]
+        codes[name], sure[name] = alone.codes, np.where(have & (alone.codes >= 0) & (share >= CONFIDENT), share, -1.0)
+    if len(codes) < 2:
         return []
-    codes = np.column_stack(list(groups.values()))
-    have = np.column_stack([readings.described[name] for name in groups])
-    sure = np.zeros(codes.shape)
-    for v, name in enumerate(groups):
-        margins = readings.alone[name].margins()
-        if margins is not None:
-            sure[:, v] = margins / max(margins.max(initial=0), TINY)
-    sure[~have] = -1.0
-    first = np.take_along_axis(codes, sure.argmax(axis=1)[:, None], axis=1)
-    strength = np.where(codes != first, sure, -1.0).max(axis=1)
+    said, shares = np.column_stack([*codes.values()]), np.column_stack([*sure.values()])
+    first = np.take_along_axis(said, shares.argmax(axis=1)[:, None], axis=1)
+    strength = np.where(said != first, shares, -1.0).max(axis=1)
     return [
         {
             "row": row,
             "strength": float(strength[row]),
-            "codes": {name: int(codes[row, v]) for v, name in enumerate(groups) if have[row, v]},
+            "codes": {name: int(codes[name][row]) for name in codes if sure[name][row] > 0},
         }
         for row in np.argsort(-strength, kind="stable")[:n].tolist()
-        if strength[row] >= 0
+        if strength[row] > 0
     ]
+
+
+def _tells(alone: Reading, whole: Reading, have: np.ndarray) -> bool:
+    """Whether a view puts more objects where all views put them than groups of these sizes would by chance."""
+    if whole.codes is None or not have.any():
+        return False
+    own, all_views = alone.codes[have], whole.codes[have]
+    chance = sum(np.mean(own == group) * np.mean(all_views == group) for group in np.unique(own))
+    return bool(np.mean(own == all_views) > chance + BEYOND_CHANCE * np.sqrt(chance * (1 - chance) / len(own)))
 
 
 def measured_deviations(inspection: Inspection, views: Views) -> dict[str, np.ndarray]:

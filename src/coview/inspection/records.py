@@ -146,10 +146,3 @@ class Reading:
     def graded(self) -> bool:
         """Whether memberships tell more than the group alone."""
         return self.memberships is not None and not np.isin(self.memberships, (0.0, 1.0)).all()
-
-    def margins(self) -> np.ndarray | None:
-        """How far the largest membership is ahead of the second, for each object; None where only groups are known."""
-        if self.memberships is None or self.codes is None or self.memberships.shape[1] < 2 or not self.graded:
-            return None
-        best = np.partition(self.memberships, -2, axis=1)
-        return best[:, -1] - best[:, -2]

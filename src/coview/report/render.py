@@ -52,7 +52,7 @@ def list_sections(summary: Summary) -> list[tuple[str, str, str]]:
     there: Mapping[str, Any] = {
         **summary,
         "map": summary.get("map") and not groups,  # else beside them
-        "examples": (summary.get("examples") or {}).get("disputed"),
+        "examples": summary.get("examples") and len((summary.get("views") or {}).get("rows", ())) > 1,
         "scores": summary.get("scores") or summary.get("quality") or summary["model"]["held_out"],
     }
     sections = [

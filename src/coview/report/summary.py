@@ -18,6 +18,7 @@ import numpy as np
 from coview.exceptions import ParameterError, ViewsError
 from coview.inspection import Features, Inspection
 from coview.inspection.by_view import ViewReadings, read_by_view
+from coview.inspection.choice import views_that
 from coview.inspection.features import (
     feature_names,
     features_by_view,
@@ -578,7 +579,7 @@ def _describe_examples(s: Summary) -> dict[str, Any] | None:
     typical = typical_objects(reading, len(groups), scaled, TYPICAL)
     vectors = [view for view in views.names if holds_vectors(inspection, view, views)]
     nearest = {view: nearest_in_groups(inspection, views, reading.codes, view, TYPICAL) for view in vectors}
-    disputed = disputed_objects(readings, DISPUTED)
+    disputed = disputed_objects(readings, DISPUTED, views_that(inspection.selection.relations, "noise"))
     places = [int(s.rows[item["row"]]) for item in disputed]
     chosen = [*places, *(row for lists in (typical, *nearest.values()) for rows in lists for row in rows)]
     if not chosen:

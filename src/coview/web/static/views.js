@@ -47,7 +47,7 @@ function agreement(found, noun) {
 
 function disputed(examples, called, noun) {
   const things = examples ? examples.disputed : [];
-  if (!things.length) return h("section", null, h("h2", null, "Disagreement"), h("p.soft", null, `No two views are confident of a different ${noun} for the same object.`));
+  if (!things.length) return h("section", null, h("h2", null, "Disagreement"), h("p.soft", null, `None: no two views are confident of a different ${noun} for the same object.`));
   return h("section", null, h("h2", null, "Disagreement"),
     h("p.soft", null, `Objects for which views predict another ${noun}, each with confidence; the clearest come first. Look here for wrong labels and corrupt data.`),
     folded(things, (thing) => entry(thing.id, true,
