@@ -90,7 +90,12 @@ def test_a_frequent_number_is_a_bin_and_labels_differ():
 
 
 @pytest.mark.parametrize(
-    ("texts", "labels"), [(["2020-05", "2021-06"], ["2020-05", "2021-06"]), (["2020", "2019"], ["2019", "2020"])]
+    ("texts", "labels"),
+    [
+        (["2020-05", "2021-06"], ["2020-05", "2021-06"]),
+        (["2020", "2019"], ["2019", "2020"]),
+        (["1971-01-01", "1970-01-01"], ["1970", "1971"]),
+    ],
 )
 def test_months_and_years_as_texts_are_dates(texts, labels):
     bins = make_bins([*texts * 30, None])

@@ -168,6 +168,23 @@ def test_something_new_is_tried(page, address):
     page.get_by_text("nothing that the model knows").first.wait_for()
 
 
+@pytest.mark.parametrize(
+    ("text", "view", "cell"),
+    [
+        ("4.5", {"features": 1, "takes": ["numbers"]}, [4.5]),
+        ("4,", {"features": 1, "takes": ["numbers"]}, [4]),
+        ("1, -2e3,", {"features": 2, "takes": ["numbers", "text"]}, [1, -2000]),
+        ("4", {"features": 1, "takes": ["numbers", "text"]}, "4"),
+        ("red, 4", {"features": 2, "takes": ["text"]}, "red, 4"),
+        ('{"rating": 4.5}', {"features": 1, "takes": ["names"]}, {"rating": 4.5}),
+    ],
+)
+def test_numbers_are_read_with_commas_or_alone(page, address, text, view, cell):
+    page.goto(f"{address}/#/try")
+    read = 'async ([text, view]) => (await import("/static/attempt.js")).read(text, view)'
+    assert page.evaluate(read, [text, view]) == cell
+
+
 def test_what_is_wrong_stands_beside_its_field(browser, address):
     page = browser.new_page()  # the console says that the answer was a refusal
     page.goto(f"{address}/#/try")

@@ -225,6 +225,12 @@ def test_words_find_the_objects_that_have_all_of_them(explorer, small):
     assert Explorer(Service(explorer.service.given[0], emptied)).objects("wordaa")["unknown"] == ["wordaa"]
 
 
+def test_an_object_has_all_columns_but_that_of_its_name(small, topics):
+    X = Views(dict(small[0].items()), feature_names=small[0].feature_names)
+    explorer = Explorer(Service(topics, X, table={"key": list(range(60)), "rating": [i % 5 for i in range(60)]}))
+    assert explorer.object(4)["columns"] == [["rating", 4]]
+
+
 def test_a_view_without_a_feature_of_an_object_has_no_opinion_of_it(small):
     X, y = small
     empty = np.arange(len(X)) % 4 == 0

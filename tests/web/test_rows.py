@@ -131,5 +131,7 @@ def test_the_bare_value_of_a_view_of_one_column_is_read_as_in_a_table():
         X = rows_to_views(sent, readers)
         assert all(np.array_equal(dense(X[view]), dense(table[view])) for view in ("work", "money"))
     assert dense(rows_to_views({"money": 12.5}, readers)["money"]).tolist() == [[12.5]]
+    with pytest.raises(ViewsError, match="View 'money' has 1 feature, got a row of 2"):
+        rows_to_views({"money": [1, 2]}, readers)
     with pytest.raises(ViewsError, match="View 'work' has no feature 'jbo'"):
         rows_to_views({"work": {"jbo": "cook"}}, readers)

@@ -184,7 +184,7 @@ def disputed_objects(readings: ViewReadings, n: int = 10, noise: Collection[str]
 
 def _tells(alone: Reading, whole: Reading, have: np.ndarray) -> bool:
     """Whether a view puts more objects where all views put them than groups of these sizes would by chance."""
-    if whole.codes is None or not have.any():
+    if alone.codes is None or whole.codes is None or not have.any():
         return False
     own, all_views = alone.codes[have], whole.codes[have]
     chance = sum(np.mean(own == group) * np.mean(all_views == group) for group in np.unique(own))

@@ -192,6 +192,8 @@ def _as_dates(cells: list[Any], by: str) -> tuple[np.ndarray | None, int]:
         shortest = 1 if any(len(cell) > 4 for cell in known) else 12
         cells = [cell and f"{cell}-01-01"[:10] for cell in cells]
     dates = read_dates(cells)
+    if len(np.unique(first := dates[~np.isnat(dates)])) > 1 and (first == first.astype("datetime64[Y]")).all():
+        shortest = 12  # years, written as their first days
     bad = [cell for cell, none in zip(cells, np.isnat(dates)) if none and cell is not None]
     if len(bad) >= MOSTLY * len(known):
         return None, shortest

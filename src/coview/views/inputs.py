@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from coview.exceptions import ViewsError
-from coview.utils.messages import did_you_mean, listed
+from coview.utils.messages import did_you_mean, listed, quantity
 from coview.utils.warn import warn_user
 from coview.views.arrays import place_columns
 from coview.views.views import Views
@@ -100,8 +100,9 @@ def match_columns(who: str, views: Any, n_features: Mapping[str, int], feature_n
         if fitted is None or columns is None:
             if width != n_features[name]:
                 raise ViewsError(
-                    f"View {name!r} has {width} features, but {who} was fitted with {n_features[name]}. Make it with "
-                    "the same vectorizer or columns; where both have names of columns, they are matched by name."
+                    f"View {name!r} has {quantity(width, 'feature')}, but {who} was fitted with {n_features[name]}. "
+                    "Make it with the same vectorizer or columns; where both have names of columns, they are matched "
+                    "by name."
                 )
         elif not np.array_equal(fitted, columns):
             # every part would be matched anew in each pass over the data

@@ -329,10 +329,13 @@ class Explorer:
         }
 
     def _columns(self, row: int) -> list[list[Any]]:
-        """All cells of an object in the table that it comes from, as [column, value]."""
+        """All cells of an object in the table that it comes from but its name, as [column, value]."""
         cells = []
         for name in [] if self.service.table is None else self.service.table.names:
-            value = self.service.cells(name)[row]
+            values = self.service.cells(name)
+            if all(str(value) == str(key) for value, key in zip(values, self.service.ids)):
+                continue
+            value = values[row]
             cells.append([str(name), value[:LONGEST_CELL] if isinstance(value, str) else value])
         return cells
 

@@ -28,7 +28,7 @@ from scipy import sparse
 from coview.exceptions import ViewsError
 from coview.online.hashing import hash_row
 from coview.retrieval.queries import list_known_words
-from coview.utils.messages import did_you_mean, listed, short
+from coview.utils.messages import did_you_mean, listed, quantity, short
 from coview.views.inputs import ViewInput
 from coview.views.views import Views
 
@@ -96,7 +96,7 @@ class CellReader:
         if values.dtype.kind not in "biuf" or values.ndim != 1:
             raise ViewsError(f"A row of view {self.name!r} must be {self.accepted}, got {short(row)}.")
         if len(values) != self.width:
-            raise ViewsError(f"View {self.name!r} has {self.width} features, got a row of {len(values)}.")
+            raise ViewsError(f"View {self.name!r} has {quantity(self.width, 'feature')}, got a row of {len(values)}.")
         if not np.isfinite(values).all():
             raise ViewsError(f"A row of view {self.name!r} holds a value that is not a finite number.")
         return values.astype(np.float64)

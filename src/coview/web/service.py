@@ -29,7 +29,7 @@ from coview.io.tables import has_table_extension, read_table
 from coview.io.views_folder import read_views
 from coview.preprocessing.columns import as_table
 from coview.utils.jsonable import to_jsonable
-from coview.utils.messages import did_you_mean, listed
+from coview.utils.messages import did_you_mean, listed, quantity
 from coview.utils.warn import warn_user
 from coview.views.inputs import ViewInput, order_as_fitted
 from coview.views.lazy import LazyViews, stack_views
@@ -589,7 +589,8 @@ def _check_views(path: Path, views: Views, model: Inspection) -> None:
         width, n_features = model.preparation.inputs[name].n_features, views[name].shape[1]
         if n_features != width:
             raise ViewsError(
-                f"View {name!r} of {path} has {n_features} features, but {model.name} was fitted with {width}."
+                f"View {name!r} of {path} has {quantity(n_features, 'feature')}, "
+                f"but {model.name} was fitted with {width}."
             )
     absent = [
         name

@@ -30,7 +30,7 @@ export function attempt(place, { model, page }) {
       const text = field.value.trim();
       if (!text) continue;
       try {
-        rows[name] = read(text);
+        rows[name] = read(text, model.views.find((view) => view.name === name));
       } catch {
         refuse(name, "This looks like JSON but is not valid.");
       }
@@ -55,10 +55,12 @@ function hint(view) {
   return `${view.features} numbers separated by commas`;
 }
 
-function read(text) {
+/** A cell as the server takes it: numbers with commas between or after them, or the one of a view that takes no text. */
+export function read(text, view) {
   if (/^[[{]/.test(text)) return JSON.parse(text);
-  if (/^[-+\d.eE,\s]+$/.test(text) && text.includes(",")) return text.split(",").map(Number);
-  return text;
+  const numbers = text.replace(/,$/, "").split(",").map(Number);
+  const meant = text.includes(",") || (view.features === 1 && !view.takes.includes("text"));
+  return meant && numbers.every(Number.isFinite) ? numbers : text;
 }
 
 function prediction(answer) {

@@ -1,7 +1,7 @@
 // The model: how it was made, from what, how well it did; parameters last.
 
 import { section, sections } from "./api.js";
-import { count, fill, h, heading, percent, replace, viewName } from "./ui.js";
+import { count, fill, h, heading, percent, plural, replace, viewName } from "./ui.js";
 
 export function modelPage(place, { model, page }) {
   page.up = "#/";
@@ -31,7 +31,7 @@ async function described(at) {
 
 function facts(view, data) {
   const taken = { gaussian: "as vectors", multinomial: "as counts" }[view.likelihood];
-  return [`${count(view.n_features)} features`, taken, data.measured && `${percent(view.density)} not zero`, view.missing > 0 && `${percent(view.missing)} of the objects lack it`, data.unused.includes(view.name) && "not used"].filter(Boolean);
+  return [plural(view.n_features, "feature"), taken, data.measured && `${percent(view.density)} not zero`, view.missing > 0 && `${percent(view.missing)} of the objects lack it`, data.unused.includes(view.name) && "not used"].filter(Boolean);
 }
 
 function measures(scores) {

@@ -70,7 +70,7 @@ export function objectPage(place, { model, page }, id) {
     if (object.after !== null) page.right = objectHref(object.after);
     return h("div", null,
       heading(String(object.id), h("p.lead", null, `Object ${count(object.row + 1)} of ${count(model.objects)}`), steps(page)),
-      object.columns.length > 0 && record(object.columns, object.id),
+      object.columns.length > 0 && record(object.columns),
       object.opinions.map(opinions),
       object.views.length
         ? h("section", null, h("h2", null, "Views"), folded(object.views, (view) => viewCard(view, object.columns.length > 0), 6, h("div.cards")))
@@ -82,11 +82,9 @@ export function objectPage(place, { model, page }, id) {
 
 const LONG = 600; // characters of a cell that are shown at once
 
-/** All columns of the table. */
-function record(columns, id) {
-  const shown = columns.filter(([, value]) => String(value) !== String(id));
-  if (!shown.length) return null;
-  return h("section", null, h("div.card", null, h("dl.record", null, shown.map(([name, value]) => [h("dt", null, name), h("dd", null, cell(value))]))));
+/** All columns of the table but that of the names. */
+function record(columns) {
+  return h("section", null, h("div.card", null, h("dl.record", null, columns.map(([name, value]) => [h("dt", null, name), h("dd", null, cell(value))]))));
 }
 
 function cell(value) {
