@@ -410,7 +410,7 @@ def test_rows_that_lack_a_view_in_their_file_lack_it_after_joining(tmp_path):
     [
         (lambda p: p / "absent.npz", "File not found"),
         (lambda p: p / "absent", "File not found"),
-        (lambda p: p / "words.xls", "has no known format; the extensions read are .npz, .npy, .csv, .tsv, .parquet,"),
+        (lambda p: p / "words.xls", ".svmlight, .jsonl, .h5mu, and .json of tables"),
         (lambda p: p, "has no file of a known format (.npz, .npy,"),
         (lambda p: np.eye(2), "read_views needs a folder, a file or {view: file}, got ndarray."),
         (lambda p: {"a": np.eye(2)}, "read_views needs a file name for view 'a', got ndarray."),
