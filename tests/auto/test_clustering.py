@@ -14,6 +14,7 @@ from coview import AutoClustering, Views, inspect, load, save
 from coview.auto.number import COLUMNS, LOSS, compare_numbers
 from coview.auto.preparation import join_tokens, token_weights
 from coview.auto.votes import N_CLUSTERINGS, SCALES
+from coview.clustering.telling_words import stress_telling_words
 from coview.datasets import make_blobs_views, make_topic_views
 from coview.exceptions import EngineError, ViewsError
 from coview.inspection.choice import describe_number, describe_selection, stable_numbers
@@ -365,3 +366,15 @@ def test_words_weigh_by_what_they_tell_of_the_clusters():
     assert_array_equal(plain.preparation_[-1].idf_["words"], np.ones(80))  # who gives weights has weighed
     for each in (model, plain):
         assert inspect(each).selection.votes["clusterings"] == len(SCALES) * N_CLUSTERINGS
+
+
+def test_words_of_a_view_that_one_cluster_has_tell_no_more_for_that():
+    rng = np.random.default_rng(0)
+    y = np.arange(200) % 2
+    words, notes = rng.poisson(1.0, (200, 20)), rng.poisson(1.0, (200, 9))
+    views = {"words": words * (np.arange(20) // 10 == y[:, None]), "notes": notes * (y == 0)[:, None]}
+    X = Views(views, present={"notes": y == 0})
+    (plain,) = [TfidfViews(sublinear_tf=True).fit(X)]
+    (step,) = stress_telling_words([plain], X, np.eye(2)[y], X)
+    assert_allclose(step.idf_["notes"] / plain.idf_["notes"], np.sqrt(0.1), atol=1e-6)
+    assert (step.idf_["words"] / plain.idf_["words"]).min() > 0.9

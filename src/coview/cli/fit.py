@@ -86,7 +86,7 @@ def fit(
         tell("reading")
         X = read_input(objects)
         no_number = all(settings.get(each) is None for each in ("n_clusters", "n_components"))
-        if no_number and name in ("AutoClustering", "LinkPLSA") and len(X) < _FEWEST:
+        if no_number and not seeds and name in ("AutoClustering", "LinkPLSA") and len(X) < _FEWEST:
             option = "--topics" if name == "LinkPLSA" else "--clusters"
             raise ValueError(
                 f"{quantity(len(X), 'row')} cannot be clustered: at least {_FEWEST} are needed to find groups that are "

@@ -5,9 +5,10 @@ there are clusters, that can be asked. The weight of a word is multiplied by
 
     sqrt(1/10 + I(word) / log k),     I(word) = sum_z p(z | word) log(p(z | word) / p(z))
 
-where p(z | word) are the clusters of the objects that have the word, and of five more objects of all clusters, so that
-a word of one object tells nothing, and k is the number of clusters. A word of all clusters keeps a third of its weight,
-so that no object is emptied. Counts that have weights already keep them: who gives weights has weighed.
+where p(z) are the clusters of the objects that have the view, p(z | word) those of the objects that have the word and
+of five more of all clusters, so that a word of one object tells nothing, and k is the number of clusters. A word of one
+small cluster tells most. A word of all clusters keeps a third of its weight, so that no object is emptied. Counts that
+have weights already keep them: who gives weights has weighed.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ def stress_telling_words(steps: Iterable[Any], views: Views, memberships: np.nda
     >>> (step.idf_["words"] / plain.idf_["words"]).round(1)
     array([0.9, 0.9, 0.3, 0.3])
     """
-    base, stressed = memberships.mean(axis=0), []
+    stressed = []
     for step in steps:
         weights = step[0] if isinstance(step, Pipeline) else step
         if not getattr(weights, "use_idf", False) or (weights is not step and whole is None):
@@ -63,7 +64,7 @@ def stress_telling_words(steps: Iterable[Any], views: Views, memberships: np.nda
             continue
         weights = copy.copy(weights)
         weights.idf_ = {
-            name: idf * np.sqrt(LEAST + _information(views[name], memberships, base)).astype(idf.dtype)
+            name: idf * np.sqrt(LEAST + _information(views, name, memberships)).astype(idf.dtype)
             for name, idf in weights.idf_.items()
         }
         if isinstance(step, Pipeline):
@@ -73,9 +74,11 @@ def stress_telling_words(steps: Iterable[Any], views: Views, memberships: np.nda
     return stressed
 
 
-def _information(counts: Any, memberships: np.ndarray, base: np.ndarray) -> np.ndarray:
-    """Divergence of the clusters of each column's objects from those of all, as a share of the largest there can be."""
-    there, found = sparse.csr_array((sparse.csr_array(counts) != 0).T), []
+def _information(views: Views, name: str, memberships: np.ndarray) -> np.ndarray:
+    """Divergence of the clusters of each word's objects from those of all that have the view, as a share of log k."""
+    have = memberships[views.present[:, views.names.index(name)]]
+    base = have.mean(axis=0) if len(have) else memberships.mean(axis=0)
+    there, found = sparse.csr_array((sparse.csr_array(views[name]) != 0).T), []
     for some in gen_batches(there.shape[0], BLOCK):
         objects = PRIOR * base + there[some] @ memberships
         shares = objects / objects.sum(axis=1, keepdims=True)

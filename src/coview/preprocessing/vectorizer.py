@@ -408,7 +408,7 @@ class _Remembered(dict[str, tuple[Any, ...]]):
 
     def __missing__(self, part: str) -> tuple[Any, ...]:
         found = tuple(self._read(part))
-        if len(part) <= _LONGEST:
+        if len(part) <= _LONGEST and not _IDEOGRAPHS.search(part):  # a line without spaces hardly comes again
             if len(self) >= _REMEMBERED:
                 self.clear()
             self[part] = found

@@ -465,7 +465,8 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
             {
                 word: drop
                 for word, drop in sorted(row.items(), key=lambda part: -part[1])
-                if drop < 0 or words is None or word.lower() in words
+                # a typed word is there if a part of it is, such as "mails" of "e-mails"
+                if drop < 0 or words is None or any(part in word.lower() for part in words)
             }
             for row, words in zip(worth, has)
         ]
