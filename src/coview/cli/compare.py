@@ -9,7 +9,8 @@ import typer
 
 from coview.cli.files import check_input, guess_views, read_input, table_front
 from coview.cli.labels import read_target
-from coview.cli.options import Json, Labels, Objects, TableOptions, stop_when_interrupted, take_options
+from coview.cli.options import Json, Labels, Objects, TableOptions, stop_when_interrupted
+from coview.cli.taking import take_options
 from coview.cli.writing import check_writable, write_table
 from coview.utils.messages import quantity
 from coview.utils.progress import progress, tell

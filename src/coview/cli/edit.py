@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from coview.cli.files import check_there, ids_of, plain, read_input, report_absent_views
-from coview.cli.options import Json, Model, Objects, take_options
+from coview.cli.options import Json, Model, Objects
+from coview.cli.taking import take_options
 from coview.utils.messages import cut, printable, quantity
 from coview.utils.progress import progress, tell
 

@@ -13,9 +13,10 @@ import typer
 
 from coview.cli.files import check_input, guess_views, read_input, table_front
 from coview.cli.labels import read_target
-from coview.cli.options import Json, Labels, Objects, TableOptions, stop_when_interrupted, take_options
+from coview.cli.options import Json, Labels, Objects, TableOptions, stop_when_interrupted
 from coview.cli.settings import build_model, clusters_parameter, find_entry, parse_settings
 from coview.cli.summary import describe_model
+from coview.cli.taking import take_options
 from coview.exceptions import DataFileError
 from coview.utils.messages import printable, quantity
 from coview.utils.progress import print_line, progress, tell

@@ -8,8 +8,9 @@ import typer
 
 from coview.cli.files import columns_of, report_absent_views
 from coview.cli.labels import read_target
-from coview.cli.options import Labels, Model, Objects, take_options
+from coview.cli.options import Labels, Model, Objects
 from coview.cli.predict import load_objects
+from coview.cli.taking import take_options
 from coview.cli.writing import Writing, keys_of
 from coview.utils.messages import quantity
 from coview.utils.progress import progress, tell

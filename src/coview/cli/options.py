@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import inspect
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, is_dataclass
-from functools import wraps
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from coview.exceptions import InterruptedFitWarning
 
-__all__ = ["By", "Json", "Labels", "Model", "Objects", "TableOptions", "stop_when_interrupted", "take_options"]
+__all__ = ["By", "Json", "Labels", "Model", "Objects", "TableOptions", "stop_when_interrupted"]
 
 Model = Annotated[Path, typer.Argument(help="A model file that coview wrote.")]
 Labels = Annotated[
@@ -98,32 +96,3 @@ def stop_when_interrupted() -> Iterator[None]:
             yield
         except InterruptedFitWarning as error:
             raise KeyboardInterrupt(str(error)) from None
-
-
-def take_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of each of its parameters that is a dataclass of options; check what it writes to."""
-    groups: dict[str, Any] = {}
-    parameters: list[inspect.Parameter] = []
-    for name, each in inspect.signature(command, eval_str=True).parameters.items():
-        if is_dataclass(each.annotation):
-            groups[name] = each.annotation
-            options: Any = each.annotation
-            parameters += inspect.signature(options, eval_str=True).parameters.values()
-        else:
-            parameters.append(each)
-    parameters = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in parameters]
-
-    @wraps(command)
-    def with_groups(**values: Any) -> None:
-        from coview.cli.writing import check_outputs
-
-        check_outputs(command.__name__, values)
-        filled = {
-            name: kind(**{each.name: values.pop(each.name) for each in fields(kind) if each.name in values})
-            for name, kind in groups.items()
-        }
-        command(**filled, **values)
-
-    with_groups.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    with_groups.__annotations__ = {each.name: each.annotation for each in parameters}
-    return with_groups

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from coview.cli.files import check_input, check_there, ids_of, named_paths, read_input, report_absent_views
-from coview.cli.options import Model, Objects, take_options
+from coview.cli.options import Model, Objects
+from coview.cli.taking import take_options
 from coview.cli.writing import Writing, keys_of
 from coview.utils.messages import did_you_mean, listed, printable
 from coview.utils.progress import print_line, progress, tell

@@ -10,7 +10,8 @@ import typer
 
 from coview.cli.files import columns_of, named_paths, read_input, report_absent_views, split_columns
 from coview.cli.labels import read_target
-from coview.cli.options import By, Labels, Model, Objects, take_options
+from coview.cli.options import By, Labels, Model, Objects
+from coview.cli.taking import take_options
 from coview.utils.messages import printable
 from coview.utils.progress import progress, tell
 

@@ -15,7 +15,8 @@ import typer
 
 from coview.cli.files import check_input, check_there, named_paths, split_columns, with_vectors
 from coview.cli.labels import read_target
-from coview.cli.options import By, Labels, Model, Objects, take_options
+from coview.cli.options import By, Labels, Model, Objects
+from coview.cli.taking import take_options
 from coview.utils.messages import printable
 from coview.utils.progress import progress
 

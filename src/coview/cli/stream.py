@@ -14,8 +14,9 @@ import typer
 
 from coview.cli.files import check_there, guess_views, read_input, table_front
 from coview.cli.labels import read_target
-from coview.cli.options import Objects, TableOptions, take_options
+from coview.cli.options import Objects, TableOptions
 from coview.cli.settings import parse_settings
+from coview.cli.taking import take_options
 from coview.io.delimited import escape_cell
 from coview.utils.atomic import atomic_path
 from coview.utils.messages import make_text_error, printable
