@@ -50,7 +50,7 @@ class Report:
     >>> report
     Report of PLSA: 50 objects, 2 views
       title: PLSA report
-      sections: Topics, Tree, Outliers, Views, Scores, Data, Model
+      sections: Topics, Tree, Disputes, Outliers, Views, Scores, Data, Model
       .save("report.html") writes the page, notebooks show it, .summary holds its figures as a dict
     >>> report.summary["groups"]["count"]
     3
