@@ -30,6 +30,7 @@ from coview.auto.number import COLUMNS, OBJECTS_PER_CLUSTER, compare_numbers
 from coview.auto.preparation import (
     MOST_OBJECTS,
     SCALING,
+    WEIGHTED,
     join_tokens,
     preparation,
     prepared,
@@ -113,8 +114,8 @@ class AutoClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         Cluster of each training object, the one with most votes.
     memberships_ : ndarray (n_objects, n_clusters)
         Shares of the votes for each cluster. They say how certain the cluster of an object is, but are no
-        probabilities. Where words are weighed by the clusters of the first votes, the other half is not independent of
-        them, and shares are somewhat larger (of noise .57, not .51).
+        probabilities. Where words are weighed by the clusters of the first votes, the others are not independent of
+        these, and shares are somewhat larger for that.
     cluster_votes_ : ndarray (n_clusters,)
         Mean share of the votes that the objects of a cluster give it.
     n_clusters_ : int
@@ -414,8 +415,8 @@ class AutoClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         return found
 
     def _weighs_words(self) -> bool:
-        """Tell whether any view is of plain counts; others keep the weights that they have."""
-        return any(getattr(step, "use_idf", False) for step in [*self.preparation_, *self.token_weights_])
+        """Tell whether any view that votes is of plain counts; others keep the weights that they have."""
+        return any(self.scaling_.get(name) == WEIGHTED for name in weigh_by_relations(self.view_relations_))
 
     def _ask(self, some: Views, seed: int, scales: Sequence[float]) -> np.ndarray:
         """Return the clusterings of these objects (objects x votes) by their graphs at some scales; fills `voters_`."""

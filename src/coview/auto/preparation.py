@@ -25,6 +25,7 @@ from coview.views.views import Views, n_present
 __all__ = [
     "MOST_OBJECTS",
     "SCALING",
+    "WEIGHTED",
     "counted_views",
     "join_tokens",
     "preparation",
