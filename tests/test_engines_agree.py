@@ -190,9 +190,6 @@ def test_fits_of_words_and_vectors_agree():
             assert_allclose(ours.transform(X[:3]), right.transform(X[:3]), atol=1e-6)
 
 
-# -- neighbors
-
-
 def matrices(seed: int = 0):
     """Rows, sparse and dense."""
     rng = np.random.default_rng(seed)

@@ -16,11 +16,9 @@ from coview import (
     BestView,
     ConcatenatedViews,
     CoTrainingClassifier,
-    CrossModalRetriever,
     LinkPLSA,
     SeededKMeansClassifier,
     Views,
-    compare,
 )
 from coview.catalog import ESTIMATORS, resolve
 from coview.classification.wrapper import mark_unlabeled
@@ -127,49 +125,6 @@ def test_streams_say_the_same(kind):
             for rows in (slice(0, 24), slice(24, N)):
                 model.partial_fit(X[rows], partly(labels, ~SHOWN, None)[rows], classes=labels)
         assert found.predict(X).tolist() == names[expected.predict(X)].tolist()
-
-
-@pytest.mark.parametrize("names", SOME.values(), ids=SOME)
-def test_retrieval_finds_the_same(names):
-    for model in (LinkPLSA(2, max_iter=3, random_state=0), quick("SemanticCorrelationMatching")):
-        found, expected = (
-            CrossModalRetriever(model, space="semantic").fit(X, partly(labels)) for labels in (names, np.array([0, 1]))
-        )
-        assert found.classes_.tolist() == names.tolist()
-        assert_array_equal(found.similarities(X[:5], "view0", "view1"), expected.similarities(X[:5], "view0", "view1"))
-
-
-TASKS = {
-    "classification": {"cv": 2},
-    "few labels of all": {"n_repeats": 1, "label_share": 0.2},
-    "few labels": {"n_repeats": 1},
-    "clustering": {"task": "clustering", "n_repeats": 1},
-    "scores of scikit-learn": {"n_repeats": 1, "scoring": ["balanced_accuracy", "f1_weighted"], "label_share": 0.2},
-}
-COMPARED = [
-    "MultiViewNaiveBayes",
-    "MultiViewPass*",
-    "CoTrainingClassifier",
-    "best view MultinomialNB",
-    "concatenated *",
-    "view1 *",
-]
-
-
-def figures(task, names):
-    target = partly(names) if task == "few labels" else names[Y]
-    methods = ["SphericalKMeans", "concatenated KMeans"] if task == "clustering" else COMPARED
-    table = compare(X, target, methods=methods, time_budget=None, n_jobs=1, random_state=0, **TASKS[task])
-    assert {row["status"] for row in table.rows} == {"done"}, [row["note"] for row in table.rows]
-    kept = [{key: row[key] for key in row if "seconds" not in key} for row in table.rows]
-    return sorted(kept, key=lambda row: row["method"])
-
-
-@pytest.mark.parametrize("task", TASKS)
-def test_compare_scores_the_same(task):
-    expected = figures(task, np.array([0, 1]))
-    for kind in ("texts like numbers", "booleans as objects"):
-        assert figures(task, KINDS[kind]) == expected, kind
 
 
 @pytest.mark.parametrize("names", KINDS.values(), ids=KINDS)

@@ -116,9 +116,6 @@ def test_many_views_of_a_tree_are_those_of_highs(n_views):
     assert_best(scores, DEFAULT, tree, oracle.highs_optimum(scores, DEFAULT, tree))
 
 
-# -- against trying everything
-
-
 def everything(scores, costs, ontology):
     n_views, n_labels = scores.shape[1:]
     codes = np.arange(1 << (n_views * n_labels))
@@ -189,22 +186,6 @@ def test_float32_scores_are_taken_as_they_are():
         single, double = (solve_labels(s, ontology=ontology)[1] for s in (scores, scores.astype(np.float64)))
         assert single.dtype == np.float64
         assert_allclose(single, double, atol=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("options", "sentence"),
-    [
-        ({"disagreement_cost": "1"}, "disagreement_cost.* must be a float in the range.* Got '1'"),
-        ({"subset_cost": -1}, "subset_cost.* must be a float in the range.* Got -1"),
-        ({"mutex_cost": float("inf")}, "mutex_cost.* must be a float in the range"),
-        ({"solver": "magic"}, "solver.* must be a str among"),
-        ({"ontology": Ontology("ab")}, "scores has 3 labels, but the ontology has 2"),
-        ({"present": [[True]]}, r"present must have shape \(2, 2\)"),
-    ],
-)
-def test_wrong_input_is_refused_with_a_sentence(options, sentence):
-    with pytest.raises(ValueError, match=sentence):
-        solve_labels(np.ones((2, 2, 3)), **options)
 
 
 def test_wrong_scores_are_refused_with_a_sentence():

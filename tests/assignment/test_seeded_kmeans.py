@@ -268,30 +268,7 @@ def test_one_label_per_class_cannot_be_held_out():
     assert model.stopped_by_ == "still"
 
 
-def test_callbacks_hear_of_every_sweep_and_may_stop():
-    X, y, _ = corpus(quality=0.2)
-    heard = []
-    model = SeededKMeansClassifier().set_callbacks(lambda sweep: heard.append(sweep.number) or sweep.number >= 2)
-    model.fit(X, y)
-    assert heard == [1, 2] and model.stopped_by_ == "callback" and model.n_iter_ == 2
-
-
 # -- wrong input
-
-
-@pytest.mark.parametrize(
-    ("options", "sentence"),
-    [
-        ({"combine": "mean"}, "combine.* must be a str among"),
-        ({"mutex_cost": -1}, "mutex_cost.* must be a float in the range.* Got -1"),
-        ({"validation_fraction": 0.6}, "validation_fraction.* must be a float in the range.* Got 0.6"),
-        ({"tol": -1}, "'tol' parameter .* must be"),
-    ],
-)
-def test_wrong_parameters_are_refused_with_a_sentence(options, sentence):
-    X, y, _ = corpus()
-    with pytest.raises(ValueError, match=sentence):
-        SeededKMeansClassifier(**options).fit(X, np.array([*"abcd", None])[y])
 
 
 def test_labels_that_the_ontology_lacks_are_named():
@@ -370,13 +347,6 @@ def test_the_order_of_two_views_does_not_matter(seed):
     assert_allclose(there, back[::-1])
 
 
-@pytest.mark.parametrize("combine", ["sum", "product"])
-def test_a_noisy_view_counts_less_than_a_clean_one(combine):
-    scores, truth = scores_of(300, (0.2, 1.5), seed=3)
-    weights = fit_view_weights(DecisionRule(combine), scores, np.ones((300, 2), dtype=bool), truth)
-    assert weights[0] > weights[1]
-
-
 def test_a_loud_view_that_tells_nothing_counts_less():
     X, y, target = data_with_a_loud_view()
     hidden = y < 0
@@ -396,14 +366,6 @@ def test_chosen_weights_given_by_hand_are_the_same_model(tmp_path):
     save(model, tmp_path / "model.coview")
     again = load(tmp_path / "model.coview")
     assert_allclose(again.decision_function(X), model.decision_function(X))
-
-
-def test_weights_are_chosen_under_an_ontology_too():
-    X, y, _ = data_with_a_loud_view()
-    tree = Ontology.from_tree({"left": ["a", "b"], "right": ["c"]})
-    names = np.array(["a", "b", "c", None], dtype=object)[y]
-    model = SeededKMeansClassifier("max_agree", tree, view_weights="held_out", random_state=0).fit(X, names)
-    assert model.view_weights_["words"] > model.view_weights_["loud"]
 
 
 def test_labels_that_cannot_be_held_out_leave_the_weights_equal():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import re
 import warnings
 
 import numpy as np
@@ -289,24 +288,6 @@ def test_a_time_budget_drops_what_there_is_no_time_for(counts):
     model = AutoClassifier(time_budget=1e-6, random_state=0).fit(counts.views, few(counts.target, 4))
     assert len(model.estimators_) >= 1
     assert any("time budget" in str(why) for why in why_dropped(model).values())
-
-
-def test_progress_is_said_in_lines_of_one_form_and_the_weights_come_last(counts, fit_auto, capsys):
-    given = [("broken", ConcatenatedViews(LogisticRegression(C=-1), unlabeled="drop")), "latent", "margins"]
-    model = fit_auto(given, counts.views, few(counts.target, 4), cv=2, verbose=1)
-    lines = capsys.readouterr().err.strip().split("\n")
-    assert all(line.startswith("AutoClassifier, ") for line in lines)
-    of = [line.removeprefix("AutoClassifier, ") for line in lines if not line.endswith(")")]  # those are of the moment
-    assert re.fullmatch(r"fold 1/2, broken: could not be fitted: .*", of[0])
-    assert [re.sub(r"\d+\.\d s$", "", line) for line in of[1:3]] == ["fold 1/2, latent: ", "fold 1/2, margins: "]
-    first = next(i for i, line in enumerate(of) if line.startswith("weight"))
-    assert {line.split(":")[0] for line in of[first - len(model.estimators_) : first]} == {
-        f"last fit, {name}" for name in model.estimators_
-    }
-    assert [line[:11] for line in of[first:]] == [
-        f"weight {weight:.2f}" for weight in sorted(model.candidates_["weight"])[::-1]
-    ]
-    assert re.fullmatch(r"AutoClassifier, fitted \(\d+ s\)", lines[-1])
 
 
 def test_objects_that_no_label_reaches_do_not_drop_the_graph(fit_auto):

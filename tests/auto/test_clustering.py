@@ -16,7 +16,7 @@ from coview.auto.preparation import join_tokens, token_weights
 from coview.auto.votes import N_CLUSTERINGS, SCALES
 from coview.clustering.telling_words import stress_telling_words
 from coview.datasets import make_blobs_views, make_topic_views
-from coview.exceptions import EngineError, ViewsError
+from coview.exceptions import ViewsError
 from coview.inspection.choice import describe_number, describe_selection, stable_numbers
 from coview.metrics import normalized_mutual_info
 from coview.preprocessing.weighting import TfidfViews
@@ -221,18 +221,6 @@ def test_new_objects_are_placed_by_any_view(counts, fitted):
         assert normalized_mutual_info(fitted.labels_, fitted.predict(counts.views.select(name))) > 0.5
     half = AutoClustering(3, random_state=0).fit(counts.views[:100])
     assert normalized_mutual_info(counts.target[100:], half.predict(counts.views[100:])) > 0.9
-
-
-def test_progress_is_said_where_asked(counts, capsys):
-    AutoClustering(3, verbose=1, random_state=0).fit(counts.views)
-    assert "AutoClustering, votes of 150 objects: " in capsys.readouterr().err
-
-
-def test_an_engine_that_is_not_there_is_refused(counts):
-    with pytest.raises(EngineError, match=r"engine must be 'auto', 'cpu', .* got 'abacus'"):
-        AutoClustering(3, engine="abacus").fit(counts.views)
-    with pytest.raises(EngineError, match="engine must be 'auto'"):
-        AutoClustering(3, engine=np.ones(2)).fit(counts.views)
 
 
 def test_clusters_of_unequal_scale_are_told_apart():

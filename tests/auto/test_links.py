@@ -133,14 +133,6 @@ def test_some_ids_may_be_missing_and_columns_in_any_order():
     assert smoothing(fewer, "cites").fit_transform(fewer)["words_near"].shape[0] == N
 
 
-def test_views_that_cannot_be_links_are_refused():
-    views, _ = made("within")
-    with pytest.raises(ViewsError, match=r"no view of links 'citse'; .*Did you mean 'cites'"):
-        find_links(views, "citse")
-    with pytest.raises(ViewsError, match=r"View 'words' cannot be links among 240 objects: its 300 columns"):
-        find_links(views, "words")
-
-
 def test_links_without_ids_say_how_a_table_names_its_rows():
     table = {"body": ["red fox", "blue sea", "red sea"], "cites": ["p2 p3", "p1", ""]}
     X = TableViews({"words": "body"}, tokens={"cites": "cites"}).fit_transform(table)
@@ -192,11 +184,6 @@ def test_links_that_join_unlike_objects_are_left_out_unless_they_are_named():
     named = AutoClustering(K, links="cites", random_state=0).fit(X)
     assert not named.links_["join"] and named.links_["used"]
     assert "words_near" in named.voters_[0].view_names_
-
-
-def test_links_alone_have_nothing_to_be_smoothed():
-    model = AutoClustering(K, links="cites", random_state=0).fit(made("within")[0].select("cites"))
-    assert not model.links_["used"] and list(model.voters_[0].view_names_) == ["cites"]
 
 
 def test_new_objects_come_from_any_views(linked):

@@ -200,10 +200,3 @@ def test_one_label_per_class_leaves_the_weights_of_the_levels_at_their_prior(dat
     assert model.level_weights_ == {"leaves": 1.0, "level 1": 0.5, "level 2": 0.5}
     assert model.n_held_out_ == 0
     assert np.isnan(model.accuracy_)
-
-
-def test_progress_names_the_level(data, labels, fit_auto, capsys):
-    model = fit_auto(candidates(), data.views, labels, ontology=TREE, cv=2, verbose=1)
-    lines = capsys.readouterr().err.split("\n")
-    for level, part in model.estimators_.items():
-        assert f"AutoClassifier, {level}: {len(part.classes_)} classes" in lines

@@ -6,9 +6,8 @@ import math
 from dataclasses import replace
 
 import numpy as np
-import pandas
 import pytest
-from numpy.testing import assert_allclose, assert_equal
+from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 from scipy.special import softmax
 
@@ -240,16 +239,6 @@ def test_html_is_escaped_and_whole():
     assert "long &lt;name&gt;" in page and "x" * 100 in page and "log_loss" not in page
 
 
-def test_it_is_the_dict_of_its_columns():
-    assert_equal(dict(TABLE), {key: TABLE[key] for key in TABLE})
-    frame = pandas.DataFrame(TABLE)
-    assert frame.columns.tolist() == list(TABLE) and frame["weight"].tolist() == [0.25, 0.0]
-
-
-def test_nothing_tried():
-    assert repr(CandidateTable()) == "0 candidates"
-
-
 def test_a_loaded_table_equals_the_one_that_was_saved(tmp_path, fit_auto):
     data = make_topic_views(n_objects=40, n_clusters=2, random_state=0)
     model = fit_auto(["latent", "centers"], data.views, data.target, cv=2)
@@ -278,11 +267,3 @@ def test_tables_are_equal_as_dicts_are_but_for_what_is_not_known(ours, theirs, e
     table = CandidateTable(ours)
     assert [table == theirs, theirs == table] == [equal, equal]
     assert [table != theirs, theirs != table] == [not equal, not equal]
-
-
-def test_what_is_no_dict_may_decide_whether_it_equals_a_table():
-    class Anything:
-        def __eq__(self, other):
-            return True
-
-    assert CandidateTable(a=[1]) == Anything()

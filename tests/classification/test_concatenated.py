@@ -195,13 +195,6 @@ def test_a_semi_supervised_estimator_is_chosen_by_its_labeled_objects():
     assert model.classes_.tolist() == [0, 1, 2]
 
 
-@pytest.mark.parametrize("per_class", [1, 2])
-def test_very_few_labels_are_enough(per_class):
-    X, y = corpus_of_best_view()
-    target = np.where(np.arange(90) < 3 * per_class, y, np.nan)
-    assert BestView().fit(X, target).best_view_ in X.names
-
-
 def test_clusterers_are_chosen_by_silhouette():
     X, _ = corpus_of_best_view()
     model = BestView(KMeans(3, n_init=3, random_state=0)).fit(X)

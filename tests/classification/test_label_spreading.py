@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
-from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import MultinomialNB
-from sklearn.svm import LinearSVC
 
 from coview import LabelSpreadingClassifier, Views
 from coview.classification.co_training import CoTrainingClassifier
@@ -198,17 +196,6 @@ def test_numbers_per_class():
     assert 3 <= (model.transduction_[model.labeled_iter_ == 1] == 0).sum() <= 6
 
 
-def test_any_classifier_any_number_of_views_and_string_classes():
-    X, y, _ = corpus()
-    three = Views(words=X["words"], links=X["links"], centered=X["links"] - 1)
-    names = np.array(["ant", "bee", "cat"], dtype=object)[y]
-    names[30:] = None
-    model = CoTrainingClassifier(LogisticRegression(), max_iter=3, random_state=0).fit(three, names)
-    assert set(model.predict(three)) <= {"ant", "bee", "cat"}
-    assert (model.labeled_iter_ < 0).any()
-    assert set(model.transduction_.tolist()) <= {"ant", "bee", "cat"}
-
-
 def test_a_missing_view_is_left_out():
     X, _, target = corpus()
     present = np.ones((len(X), 2), dtype=bool)
@@ -218,16 +205,3 @@ def test_a_missing_view_is_left_out():
     partial = Views(words=X["words"], links=links, present=present)
     model = CoTrainingClassifier(max_iter=5, random_state=0).fit(partial, target)
     assert_allclose(model.predict_proba(partial)[50:], model.predict_proba_by_view(X.select("words"))["words"][50:])
-
-
-@pytest.mark.parametrize(
-    ("settings", "sentence"),
-    [
-        ({"estimator": LinearSVC()}, "implementing 'fit' and 'predict_proba'"),
-        ({"n_per_class": "equal"}, "a str among {'proportional'} or .* Got 'equal'"),
-    ],
-)
-def test_bad_parameters_are_refused(settings, sentence):
-    X, y, _ = corpus()
-    with pytest.raises(ValueError, match=sentence):
-        CoTrainingClassifier(**settings).fit(X, y)

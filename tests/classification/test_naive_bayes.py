@@ -83,20 +83,6 @@ def test_a_missing_view_is_left_out_and_no_view_gives_the_prior():
     assert_allclose(model.predict_proba(new)[1], np.exp(model.class_log_prior_))
 
 
-@pytest.mark.parametrize(
-    ("settings", "sentence"),
-    [
-        ({"alpha": {"images": 1}}, "alpha names view 'images'"),
-        ({"view_weights": {"words": 0, "links": 0}}, "at least one view"),
-        ({"view_weights": {"words": "much"}}, "Got {'words': 'much'}"),
-    ],
-)
-def test_bad_parameters_are_refused(settings, sentence):
-    X, y = corpus()
-    with pytest.raises(ValueError, match=sentence):
-        MultiViewNaiveBayes(**settings).fit(X, y)
-
-
 def test_bad_data_are_refused():
     X, y = corpus()
     with pytest.raises(ValueError, match="negative values"):

@@ -28,7 +28,6 @@ from coview.cli.writing import write_table
 from coview.datasets import load_python_packages, make_topic_views
 from coview.io.tables import read_table
 from coview.model_selection.table import Comparison
-from coview.validation import encode_labels
 
 
 def coview(*words: str) -> subprocess.CompletedProcess[str]:
@@ -92,24 +91,6 @@ def test_labels_come_from_one_column_or_by_id(tmp_path, name, text, labels):
 
 
 @pytest.mark.parametrize(
-    ("labels", "semi_supervised", "codes"),
-    [
-        (["cat", "", "dog"], True, [0, -1, 1]),
-        (["cat", "", "dog"], False, [0, -1, 1]),
-        (["cat", -1, "dog"], True, [0, -1, 1]),
-        ([3, -1, 1], True, [1, -1, 0]),
-        ([3, -1, 1], False, [2, 0, 1]),
-    ],
-)
-def test_the_command_line_and_python_agree_on_what_is_no_label(tmp_path, labels, semi_supervised, codes):
-    (tmp_path / "y.csv").write_text("\n".join(map(str, labels)))
-    rows = "".join(f"{key},{label}\n" for key, label in zip("abc", labels))
-    (tmp_path / "by_id.csv").write_text(f"id,label\n{rows}")
-    for y in (labels, read_target(str(tmp_path / "y.csv"), X), read_target(str(tmp_path / "by_id.csv"), X)):
-        assert encode_labels(y, semi_supervised=semi_supervised)[0].tolist() == codes
-
-
-@pytest.mark.parametrize(
     ("text", "sentence"),
     [
         ("1\n2\n", "2 labels"),
@@ -147,13 +128,6 @@ def test_labels_by_row_are_told_from_labels_by_id(tmp_path, heading, keys, ids):
     path.write_text(f"{heading},label\n{keys[0]},last\n{keys[1]},first\n")
     found = read_target(str(path), Views(words=np.eye(3), ids=ids))
     assert found.tolist() == ["first", None, "last"]
-
-
-def test_a_column_of_lists_holds_no_labels(run, tmp_path):
-    rows = [{"body": f"text number {i % 3} of the fox", "tags": ["a", "b"]} for i in range(30)]
-    (tmp_path / "t.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    code, _, err = run("fit", "auto", tmp_path / "t.jsonl", "--labels", "tags", "-o", tmp_path / "m.coview")
-    assert code == 2 and "A label is a text or a number" in err and not (tmp_path / "m.coview").exists()
 
 
 # -- Names in data that a terminal, a spreadsheet or rich would obey are shown as text by every command
@@ -201,11 +175,6 @@ def test_every_command_writes_control_characters_out(run, folder, views):
     assert "\\x1b[31m" in printed["fit"] and "[/bold]sea" in printed["search"]
     code, _, err = run("predict", folder / f"{ESCAPE}.coview", data)
     assert code == 2 and is_safe(err) and "\\x1b[31m.coview" in err
-
-
-def test_names_are_no_markup(run, folder):
-    code, out, _ = run("fit", "MultiViewPLSA", folder / "data", "--set", "n_clusters=3", "-o", folder / "m.coview")
-    assert code == 0 and "[/bold]sea" in out
 
 
 def test_what_python_shows_of_objects_is_safe_too(views):

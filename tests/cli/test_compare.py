@@ -81,19 +81,6 @@ def test_a_raw_table_is_taken(tmp_path):
     assert json.loads(found.stdout)["about"]["classes"] == 2
 
 
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (("--out", "t.xls"), "tables are written as"),
-        (("--links", "cites"), "no view of links 'cites'"),
-        (("--methods", "Nothing"), "no method 'Nothing'"),
-    ],
-)
-def test_bad_input_is_one_sentence(files, words, sentence):
-    found = run(files, *words)
-    assert isinstance(found.exception, ValueError) and sentence in str(found.exception)
-
-
 def test_the_ten_best_rows_are_shown():
     def row(name, score, status="done"):
         figures = {"accuracy": score, "accuracy_std": 0.0, "fit_seconds": 0.1, "splits": 1, "note": "why"}

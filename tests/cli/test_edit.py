@@ -107,28 +107,6 @@ def test_the_log_and_the_groups_are_shown_without_an_edit(run, files, tmp_path):
     assert "No edits." in run("edit", model, "--log")[1]
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (("--merge", "3"), "--merge must name two groups or more"),
-        (("--merge", "3,9"), "There is no group 9, only 0, 1, 2, 3."),
-        (("--drop", "nothing like it"), "There is no group 'nothing like it'."),
-        (("--rename", "2"), "--rename must be GROUP=NAME"),
-        (("--rename", "2="), "A name must be a text"),
-        (("--split", "2"), "--split needs the objects of the fit"),
-        (("--reduce", "0"), "greater than or equal to 1"),
-        (("--reduce", "7"), "--reduce must be at most the number of groups, 4, got 7."),
-        (("--undo",), "0 edits to undo, got 1."),
-        (("--noise", "0", "--noise", "1", "--noise", "2", "--noise", "3"), "Group 3 is the last one"),
-        (("--drop", "0"), "DATA is needed: where the objects of the fit are"),
-    ],
-)
-def test_what_cannot_be_is_one_sentence_and_writes_nothing(run, files, tmp_path, options, message):
-    path = tmp_path / "out.coview"
-    code, _, err = run("edit", files[1], *options, "-o", path)
-    assert code == 2 and message in err and err.count("\n") == 1 and not path.exists()
-
-
 # -- `coview edit --name`, `coview fit --seeds` and `coview predict --outliers`
 
 BODY = ["the space shuttle in orbit", "a space shuttle"] * 5 + ["the ice hockey team", "ice hockey"] * 5
@@ -177,18 +155,6 @@ def test_seeds_of_a_file_give_clusters_their_number_and_name(run, files_of_name,
     assert code == 2 and "nothing for topic 0" in err and "Did you mean 'hockey'?" in err
     seeds.write_text("hockey")
     assert "is no JSON" in run(*fit, "--out", model)[2]
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (("--rename", "Rockets"), "--rename must be GROUP=NAME"),
-        (("--rename", "7=Rockets"), "There is no group 7"),
-    ],
-)
-def test_what_cannot_be_is_one_sentence(run, files_of_name, options, message):
-    code, _, err = run("edit", files_of_name[1], *options)
-    assert code == 2 and message in err
 
 
 def test_outliers_are_listed_with_their_ids(run, files_of_name, tmp_path):

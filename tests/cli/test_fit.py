@@ -17,7 +17,6 @@ from coview import (
     load,
     write_views,
 )
-from coview.cli.settings import build_model
 from coview.datasets import make_topic_views
 
 TEXTS = [("red fox jumps", "land"), ("blue sea waves", "water"), ("fox den red", "land"), ("sea salt blue", "water")]
@@ -237,20 +236,6 @@ def test_next_commands_have_the_table_and_can_be_run(run, pages, tmp_path):
     assert code == 0 and out.startswith("id,")
 
 
-@pytest.mark.parametrize(
-    ("step", "why"),
-    [
-        ("EachView({'a': StandardScalr()})", "no model 'StandardScalr'"),
-        ("EachView({'a': StandardScaler(mean=True)})", "has no parameter 'mean'"),
-        ("EachView({'a': name})", "neither a value nor an estimator"),
-        ("MultiViewNaiveBayes", "needs a transformer"),
-    ],
-)
-def test_a_step_that_cannot_be_says_why(step, why):
-    with pytest.raises(ValueError, match=why):
-        build_model("LinkPLSA", {"n_components": 2}, [step], None, 0)
-
-
 @pytest.mark.parametrize("asked", [["auto"], ["MultiViewNaiveBayes"]])
 def test_labels_that_hardly_any_two_objects_share_are_told_of(tmp_path, run, asked):
     rng = np.random.default_rng(0)
@@ -362,25 +347,3 @@ def test_a_column_of_vectors(run, tmp_path):
     assert code == 0 and json.loads(out)["data"]["views"][0]["name"] == "look", error
     code, out, _ = run("predict", tmp_path / "m.coview", *table)
     assert len({(row["label"], LABELS[i]) for i, row in enumerate(csv.DictReader(out.splitlines()))}) == 2
-
-
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (["--view", "body=meaning.npy"], "has a column 'body' already. Name the view differently"),
-        (["--view", "v=v.npz"], "v.npz must be an .npy file with a matrix of numbers"),
-        (["--view", "v=short.npy"], "short.npy has 3 rows, but pages.csv has 24"),
-        (
-            ["--view", "v=flat.npy"],
-            "flat.npy must be an .npy file with a matrix of numbers, a row for each row of pages.csv",
-        ),
-        (["--view", "v=nowhere.npy"], "nowhere.npy does not exist"),
-    ],
-)
-def test_what_does_not_fit_the_table_is_refused(run, pages_of_vectors, monkeypatch, words, sentence):
-    monkeypatch.chdir(pages_of_vectors.parent)
-    np.save("short.npy", VECTORS[:3])
-    np.save("flat.npy", VECTORS[:, 0])
-    np.savez("v.npz", VECTORS)
-    code, _, error = run("fit", "SphericalKMeans", "pages.csv", *words, "--clusters", "2", "--out", "m.coview")
-    assert code == 2 and sentence in error

@@ -192,14 +192,3 @@ def test_objects_with_a_label_in_the_table_of_the_fit_are_not_asked_for(pages, r
     title = {row["key"]: row["title"] for row in read(table)}
     first = read(out)[0]
     assert list(first)[-1] == "caption" and first["caption"] == title[first["id"]]
-
-
-def test_a_model_that_is_no_classifier_is_refused(tmp_path, run):
-    from coview import SphericalKMeans
-
-    X = Views(words=np.eye(6))
-    save(SphericalKMeans(2, random_state=0).fit(X), tmp_path / "m.coview")
-    write_views(X, tmp_path / "views")
-    code, _, error = run("label", tmp_path / "m.coview", tmp_path / "views")
-    told = f"coview label needs a classifier of at least two classes, but the model of {tmp_path / 'm.coview'} is Sph"
-    assert code == 2 and told in error

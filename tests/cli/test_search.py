@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import subprocess
@@ -156,27 +155,6 @@ def test_predictions_of_a_stream_that_breaks_off_are_not_left_half_written(tmp_p
     assert run("stream", *words)[0] != 0
     assert {file.name for file in tmp_path.iterdir()} == {"mail.jsonl", "said.txt"}
     assert (tmp_path / "said.txt").read_text() == "of before\n"
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("none.jsonl",), "none.jsonl does not exist"),
-        (("-",), "pass --format"),
-        (("-", "--format", "xml"), "no known format"),
-        (("-", "--format", "svmlight", "--views", "a=3,b"), "'b' has 'none'"),
-        (("-", "--format", "svmlight", "--views", "a=3,b=x"), "'b' has 'x'"),
-        (("-", "--format", "svmlight", "--views", "a,b"), "how many belong to each of the views a, b"),
-        (("-", "--format", "jsonl", "--set", "update=fast"), "must be a str among"),
-        (("-", "--format", "jsonl", "--labels", "kind"), "no 'kind' in its first 1 row; there are 'label', 'v'"),
-    ],
-)
-def test_bad_input_ends_with_code_2_and_a_sentence(words, message, monkeypatch, run):
-    text = io.TextIOWrapper(io.BytesIO(b'{"label": 1, "v": {"a": 1}}\n'), encoding="utf-8")
-    monkeypatch.setattr(sys, "stdin", text)
-    code, _, error = run("stream", *words)
-    assert code == 2
-    assert message in error and "Traceback" not in error
 
 
 def test_a_table_is_streamed_like_the_others_take_it(tmp_path, mail, run):

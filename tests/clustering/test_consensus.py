@@ -188,16 +188,6 @@ def test_k_means_side_by_side_is_scikit_learns_on_unit_rows():
     assert_allclose(found.sum(axis=1), 1)
 
 
-def test_side_by_side_an_object_without_any_view_belongs_to_all_alike():
-    X, _ = topics(60)
-    present = np.ones((60, 2), dtype=bool)
-    present[7] = False
-    arrays = {name: part.toarray() * present[:, [v]] for v, (name, part) in enumerate(X.items())}
-    (found,) = cluster_side_by_side(Views(arrays, present=present), 3, [0])
-    assert_allclose(found[7], 1 / 3)
-    assert found[8].max() > 0.9
-
-
 def test_several_consensuses_differ_by_their_seeds():
     X, _ = topics(240)
     first, second, again = make_memberships(X, 4, [0, 1, 0])
@@ -254,15 +244,3 @@ def test_objects_that_lack_a_view_are_placed_by_the_others_in_cca():
     partial = Views(v0=first, v1=X["v1"], present=present)
     model = CCAClustering(3, normalize=None, random_state=0).fit(partial)
     assert clustering_accuracy(y, model.labels_) > 0.85
-
-
-def test_a_regularization_of_a_view_that_is_not_there_is_refused():
-    with pytest.raises(ValueError, match="'v9'"):
-        CCAClustering(regularization={"v9": 1}).fit(hidden()[0])
-
-
-def test_a_view_that_nobody_has_is_refused():
-    X, _ = hidden()
-    present = np.column_stack([np.zeros(len(X), dtype=bool), np.ones(len(X), dtype=bool)])
-    with pytest.raises(ValueError, match="No object has view 'v0'"):
-        CCAClustering(3).fit(Views(v0=np.zeros((len(X), 2)), v1=X["v1"], present=present))

@@ -95,19 +95,6 @@ def test_views_count_alike_and_one_is_enough_to_place():
         assert clustering_accuracy(y, model.predict(both.select(name))) > 0.95
 
 
-@pytest.mark.parametrize(
-    ("change", "sentence"),
-    [
-        ({"init": np.eye(3)}, "init of view 'x' must be finite numbers of shape"),
-        ({"init": ["words"]}, "init of view 'x' must be finite numbers"),
-        ({"init": {"links": np.eye(3)}}, "init of view 'x' must be finite numbers"),
-    ],
-)
-def test_bad_parameters_are_refused(change, sentence):
-    with pytest.raises(ValueError, match=sentence):
-        SphericalKMeans(**change).fit(texts()[0])
-
-
 # -- Whether views belong together: shuffled rows are told, and nothing else is
 
 

@@ -8,7 +8,6 @@ import pickle
 import subprocess
 import sys
 import textwrap
-from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +20,6 @@ from coview.datasets.python_packages import (
     SourceObject,
     build_corpus,
     choose,
-    find_package_root,
     load_python_packages,
     read_source_objects,
     split_code,
@@ -53,9 +51,6 @@ def tokens_of(source: str) -> set[str]:
 
 def obj(name: str, words: str = "", code: str = "") -> SourceObject:
     return SourceObject(name, "f.py", (words or f"words of {name}",), (code or f"code of {name}",))
-
-
-# -- docstrings
 
 
 @pytest.mark.parametrize("header", ["See Also", "Examples::", "References"])
@@ -199,25 +194,6 @@ def test_corpus_has_the_promised_size(corpus):
     for name, matrix in corpus.views.items():
         assert matrix.dtype == np.float32 and len(corpus.views.feature_names[name]) == matrix.shape[1]
         assert 3 <= np.bincount(matrix.indices).min() <= np.bincount(matrix.indices).max() <= 0.5 * len(corpus.views)
-
-
-def test_groups_are_source_files_of_one_label_each(corpus):
-    labels_of = {(group, label) for group, label in zip(corpus.groups.tolist(), corpus.target.tolist())}
-    assert len(labels_of) == len(set(corpus.groups.tolist()))
-    for group in set(corpus.groups.tolist()):
-        assert (find_package_root(group.split("/")[0]) / group).is_file()
-        assert "tests" not in group.split("/")
-
-
-def test_one_row_counts_the_words_of_its_docstring(corpus):
-    import urllib.parse
-
-    row = corpus.names.tolist().index("urllib.parse.urlsplit")
-    columns = corpus.views["words"][[row]]
-    counted = dict(zip(corpus.views.feature_names["words"][columns.indices].tolist(), columns.data.tolist()))
-    expected = Counter(split_docstring(urllib.parse.urlsplit.__doc__))
-    kept = set(corpus.views.feature_names["words"].tolist())
-    assert counted == {word: count for word, count in expected.items() if word in kept}
 
 
 # -- the cache

@@ -140,26 +140,3 @@ def test_blobs_have_the_reported_centers_and_spread():
             blob = values[data.target == cluster]
             np.testing.assert_allclose(blob.mean(axis=0), data.centers[name][cluster], atol=5 * std / np.sqrt(2000))
             np.testing.assert_allclose(blob.std(axis=0), std, rtol=0.1)
-
-
-@pytest.mark.parametrize(
-    ("maker", "arguments", "sentence"),
-    [
-        (make_topic_views, {"n_objects": 0}, "n_objects.* must be an int in the range.* Got 0"),
-        (make_topic_views, {"n_views": "words"}, "n_views must be"),
-        (make_topic_views, {"n_views": {"a": 5}, "n_features": 5}, "leave n_features out"),
-        (make_topic_views, {"agreement": 1.5}, "agreement.* must be a float in the range.* Got 1.5"),
-        (make_topic_views, {"quality": {"view0": 1.0}}, "quality must name every view"),
-        (make_topic_views, {"quality": [0.1, 2.0]}, "quality of view 'view1'.* must be a float in the range.* Got 2.0"),
-        (make_topic_views, {"length": [10, 10, 10]}, "each of the 2 views, got 3"),
-        (make_topic_views, {"length": np.inf}, "length must be"),
-        (make_topic_views, {"concentration": 0}, "concentration must be"),
-        (make_topic_views, {"missing": 0.7}, "without any view"),
-        (make_blobs_views, {"std": -1}, "std.* must be a float in the range"),
-        (make_blobs_views, {"center_box": (1, 0)}, "center_box must be"),
-        (make_blobs_views, {"n_views": 1, "missing": 0.1}, "without any view"),
-    ],
-)
-def test_bad_parameters_are_refused(maker, arguments, sentence):
-    with pytest.raises(ValueError, match=sentence):
-        maker(**arguments)

@@ -9,15 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.cluster import DBSCAN, AgglomerativeClustering, KMeans
-from sklearn.decomposition import PCA
+from sklearn.cluster import KMeans
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from coview import (
     EditedModel,
     LinkPLSA,
-    MultiViewNaiveBayes,
     SphericalKMeans,
     TextViews,
     Views,
@@ -26,10 +24,8 @@ from coview import (
     load,
     make_report,
     name_groups,
-    read_views,
     save,
     set_group_names,
-    write_views,
 )
 from coview.catalog import ESTIMATORS, resolve
 from coview.datasets import make_topic_views
@@ -219,19 +215,6 @@ def test_a_bad_edit_is_refused(model, edits, sentence):
         edits(model)
 
 
-def test_models_without_groups_are_refused():
-    for fitted in (PCA(2).fit(X["view0"].toarray()), MultiViewNaiveBayes().fit(X, DATA.target)):
-        with pytest.raises(ParameterError, match="must have topics or clusters to edit"):
-            edit(fitted)
-    with pytest.raises(ParameterError, match="predict or transform for other objects"):
-        edit(AgglomerativeClustering(4).fit(clusters()[0]))
-    with pytest.raises(ParameterError, match=r"DBSCAN .*0 groups"):
-        edit(DBSCAN(eps=1e-9).fit(X["view0"].toarray()))
-
-
-# -- undo, sequences
-
-
 def told(model, objects):
     """What a model says; of the objects of the fit only where no group is dropped."""
     said = model.transform(objects), model.predict(objects), model.numbers_
@@ -280,9 +263,6 @@ def test_any_edits_keep_the_laws_and_undo_is_the_identity_to_the_bit(data):
         assert_same(told(model, few), states.pop())
         model.undo()
     assert_same(told(model, few), states[0])
-
-
-# -- previews
 
 
 def test_a_preview_says_which_objects_move_and_changes_nothing(model):
@@ -396,14 +376,6 @@ def test_a_pipeline_of_raw_texts_is_edited_whole(tmp_path):
     assert_array_equal(model.fit(table).predict(table), expected)
 
 
-def test_a_report_tells_the_edits(model):
-    model.merge([0, 3], name="<b>").split(1, X).mark_noise(2)
-    page = make_report(model, X)
-    assert page.summary["model"]["edits"] == model.log()
-    assert "<li>mark 2 as noise</li>" in page.html and "<b>&" not in page.html and "'<b>'" not in page.html
-    assert repr(inspect(model)).endswith("edited by hand: 3 edits")
-
-
 def test_means_and_deviations_of_measurements_stay_those_of_all_objects():
     rng = np.random.default_rng(0)
     age = np.concatenate([rng.normal(20 * (1 + k), 1, size=(30, 1)) for k in range(3)])
@@ -473,12 +445,6 @@ def test_a_file_with_a_log_that_cannot_be_is_refused(model, tmp_path, change, se
         load(tmp_path / "model.coview")
 
 
-def test_a_file_keeps_a_drop(model, tmp_path):
-    model.drop(1)
-    save(model, tmp_path / "model.coview")
-    assert_same(told(load(tmp_path / "model.coview"), X), told(model, X))
-
-
 def test_a_file_keeps_the_log_and_goes_on_from_there(model, tmp_path):
     model.merge([1, 3], name="animals").split(0, X).mark_noise(2)
     expected = [answers(model)]
@@ -504,12 +470,3 @@ def test_a_fit_on_other_views_makes_the_edits_by_number_and_says_so(model):
     with pytest.warns(UserWarning, match="edits are made again by number"):
         model.fit(X.rename({"view0": "other"}))
     assert model.log() == ["merge 1 and 3 into 1"] and model.view_names_ == ["other", "view1"]
-
-
-def test_rows_that_are_read_when_needed(tmp_path):
-    write_views(X, tmp_path / "shards", rows_per_shard=40)
-    lazy = read_views(tmp_path / "shards", lazy=True)
-    model = EditedModel(LinkPLSA(4, random_state=0, max_iter=10)).fit(lazy).merge([0, 1]).split(0, lazy).drop(2)
-    assert_array_equal(model.predict(lazy), model.predict(X))
-    expected = model.predict(X)
-    assert_array_equal(model.fit(lazy).predict(X), expected)

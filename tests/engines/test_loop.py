@@ -17,10 +17,8 @@ from coview import PLSA, Checkpoint, TimeBudget, Views
 from coview.datasets import make_topic_views
 from coview.engines import loop
 from coview.engines.cpu import CpuEngine
-from coview.engines.loop import SLOW, select_engine
-from coview.engines.protocol import tree_leaves, tree_map
-from coview.engines.reference import ReferenceEngine
-from coview.exceptions import EngineError, InterruptedFitWarning, ModelFileError
+from coview.engines.loop import SLOW
+from coview.exceptions import InterruptedFitWarning, ModelFileError
 
 
 def counts(n=120, m=40, seed=0):
@@ -219,30 +217,6 @@ def test_blocks_do_not_change_the_start_nor_the_result_beyond_rounding(monkeypat
 
 
 @pytest.mark.parametrize(
-    ("parameter", "value"),
-    [("tol", -1.0), ("algorithm", "bold"), ("engine", "tpu"), ("n_components", 2.5), ("n_jobs", 0)],
-)
-def test_bad_parameters_are_named(parameter, value):
-    with pytest.raises((ValueError, RuntimeError), match=parameter):
-        PLSA(**{"n_components": 2, parameter: value}).fit(counts())
-
-
-# -- Engines by name or as objects
-
-
-def test_names_and_objects():
-    assert select_engine("auto").name == select_engine("cpu").name == "cpu"
-    engine = ReferenceEngine()
-    assert select_engine(engine) is engine
-
-
-@pytest.mark.parametrize("bad", ["tpu", 3, None])
-def test_anything_else_is_refused(bad):
-    with pytest.raises(EngineError, match="engine must be"):
-        select_engine(bad)
-
-
-@pytest.mark.parametrize(
     ("n_rows", "columns", "itemsize", "expected"),
     [
         (0, 64, 4, 16_384),
@@ -259,18 +233,6 @@ def test_blocks_of_the_cpu_fit_its_caches_and_leave_no_small_rest(n_rows, column
     size = engine.block_rows(columns, itemsize, n_rows, 1000.0)
     assert size == expected == engine.block_rows(columns, itemsize, n_rows, 1e6)  # as from disk, in other types
     assert n_rows <= size or -n_rows % size < size / 2
-
-
-# -- Trees of arrays, leaf by leaf
-
-
-def test_map_keeps_the_shape_and_pairs_the_leaves():
-    a, b = {"rows": [1, 2], "shared": {"x": 3}}, {"rows": [10, 20], "shared": {"x": 30}}
-    assert tree_map(lambda p, q: q - p, a, b) == {"rows": [9, 18], "shared": {"x": 27}}
-
-
-def test_leaves_come_in_order():
-    assert list(tree_leaves({"b": [1, {"c": 2}], "a": 3})) == [1, 2, 3]
 
 
 # -- Momentum: never lower, and sooner there than plain sweeps

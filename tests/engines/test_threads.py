@@ -59,11 +59,6 @@ def test_small_problems_get_one_thread_and_large_ones_what_there_was():
     assert threads() == before
 
 
-def test_zero_jobs_are_refused():
-    with pytest.raises(ValueError, match="n_jobs"):
-        count_threads(0)
-
-
 def test_results_come_in_the_order_of_the_chunks_and_a_team_pickles():
     chunks = [(i, i + 1) for i in range(20)]
     team = Team(2)

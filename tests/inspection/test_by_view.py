@@ -22,7 +22,6 @@ from coview.datasets import make_topic_views
 from coview.exceptions import UnknownObjectsWarning, ViewsError
 from coview.inspection.by_view import agreement_matrix, read_by_view
 from coview.inspection.objects import disputed_objects
-from coview.report.scores import score_views
 from coview.web.explorer import Explorer
 from coview.web.service import Service
 
@@ -104,19 +103,6 @@ def test_a_view_without_a_feature_of_an_object_has_no_opinion_of_it(bare, make):
     assert not by_view["links"][empty].any() and by_view["links"][~empty].any(axis=1).all()
     disputed = disputed_objects(readings, n=90)
     assert not empty[[one["row"] for one in disputed]].any()
-
-
-def test_views_are_judged_by_the_objects_that_have_a_feature_in_them(bare):
-    X, y, empty = bare
-    model = MultiViewNaiveBayes().fit(X, y)
-    readings = read_by_view(inspect(model), X)
-    rows = {row["name"]: row for row in score_views(inspect(model), readings, y, np.arange(3))["rows"]}
-    right = model.predict(X.select("links")) == y
-    assert rows["links"]["alone"] == pytest.approx(right[~empty].mean())
-    assert rows["words"]["without"] == pytest.approx((right & ~empty).mean())  # nothing is left of the others
-    table = agreement_matrix(readings)
-    same = (model.predict(X.select("links")) == model.predict(X.select("words")))[~empty]
-    assert table["values"][0][1] == pytest.approx(same.mean())
 
 
 # -- Views that a model leaves out have no opinion, wherever one asks for it

@@ -11,8 +11,6 @@ from sklearn.cluster import KMeans
 from sklearn.decomposition import NMF
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LinearRegression, LogisticRegression
-from sklearn.mixture import GaussianMixture
-from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import make_pipeline
 from sklearn.semi_supervised import LabelSpreading
@@ -25,7 +23,6 @@ from coview.inspection.memberships import label_codes
 from coview.inspection.reading import read_groups, transform_objects
 
 DATA = make_topic_views(n_objects=60, n_features=40, n_clusters=3, random_state=0)
-FEW = np.where(np.arange(60) % 3 == 0, DATA.target, -1)
 SMALL = {"n_clusters": 3, "n_components": 3, "max_iter": 5, "random_state": 0, "n_init": 1}
 
 
@@ -99,15 +96,6 @@ def test_a_pipeline_from_text_says_how_text_becomes_a_row():
     assert found.known({"words": ["a red sea", "zebra"]}).tolist() == [True, False]
 
 
-def test_a_search_answers_for_its_best():
-    from coview import MultiViewNaiveBayes
-
-    search = GridSearchCV(MultiViewNaiveBayes(), {"alpha": [0.1, 1.0]}, cv=2).fit(DATA.views, DATA.target)
-    found = inspect(search)
-    assert found.kind == "class"
-    assert type(found.estimator).__name__ == "MultiViewNaiveBayes"
-
-
 @pytest.mark.parametrize(
     ("model", "kind"),
     [
@@ -165,14 +153,6 @@ def test_groups_of_a_wrapper_are_its_classes_where_it_learns_codes(name):
     found = inspect(model)
     assert found.groups == found.labels == ["ant", "bee", "cat"]
     assert np.array(found.labels)[read_groups(found, DATA.views).codes].tolist() == model.predict(DATA.views).tolist()
-
-
-@pytest.mark.parametrize("name", ["BestView", "ConcatenatedViews"])
-def test_a_wrapped_mixture_has_memberships(name):
-    mixture = GaussianMixture(2, covariance_type="diag", random_state=0)
-    X = DATA.views.map(lambda matrix: matrix.toarray() if hasattr(matrix, "toarray") else matrix)
-    memberships = inspect(resolve(name)(mixture).fit(X)).memberships(X)
-    np.testing.assert_allclose(memberships.sum(axis=1), 1)
 
 
 def test_memberships_that_are_no_numbers_are_zero():

@@ -14,22 +14,19 @@ from numpy.testing import assert_allclose
 from scipy.cluster.hierarchy import linkage
 from scipy.spatial.distance import jensenshannon, squareform
 from sklearn.cluster import AgglomerativeClustering
-from sklearn.pipeline import make_pipeline
 
 from coview import (
     AutoClustering,
     LabelSpreadingClassifier,
     LinkPLSA,
     SpectralClusteringViews,
-    TableViews,
-    TextViews,
     Views,
     inspect,
     load,
     save,
 )
 from coview.datasets import make_topic_views
-from coview.exceptions import ParameterError, ViewsError
+from coview.exceptions import ViewsError
 from coview.inspection import Features
 from coview.inspection.features import (
     described_features,
@@ -194,35 +191,6 @@ def test_the_display_draws_a_line_for_each_join():
     assert len(display.ax_.lines) == 4
     heights = sorted(max(line.get_xdata()) for line in display.ax_.lines)
     assert_allclose(heights, sorted(display.hierarchy.linkage[:, 2]))
-
-
-def test_bad_input_gets_a_sentence():
-    tree = inspect(MODEL).hierarchy()
-    with pytest.raises(ViewsError, match="at most the number of groups, 5, got 6"):
-        tree.cut(6)
-    with pytest.raises(ParameterError, match="n_parts must be"):
-        tree.cut(0)
-
-
-def test_series_in_another_order_are_refused():
-    pd = pytest.importorskip("pandas")
-    table = pd.DataFrame({"body": ["red fox", "red dog", "tax law", "tax rate"] * 5, "kind": ["a", "a", "b", "b"] * 5})
-    model = make_pipeline(TextViews({"words": "body"}, min_df=1), LinkPLSA(2, random_state=0)).fit(table)
-    for values in (
-        table.kind,
-        table.kind.to_numpy()[::-1],
-        table.kind.sample(frac=1, random_state=0).reset_index(drop=True),
-    ):
-        inspect(model).prevalence(table, by=values)
-    shuffled = table.kind.sample(frac=1, random_state=0)
-    for ask in (
-        lambda: inspect(model).prevalence(table, by=shuffled),
-        lambda: TextViews({"words": "body"}).fit(table, shuffled),
-        lambda: TableViews(text={"words": "body"}).fit(table, shuffled),
-        lambda: TableViews(columns={"kind": ["kind"]}).fit(table, shuffled),
-    ):
-        with pytest.raises(ViewsError, match="are in another order than"):
-            ask()
 
 
 def test_a_walk_goes_from_the_root_to_each_group_or_to_the_parts_of_a_cut():

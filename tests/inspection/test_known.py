@@ -74,14 +74,6 @@ def test_predict_is_silent_where_nothing_tells_of_unknown_objects(X):
         model.predict(X)
 
 
-def test_who_asks_through_inspect_is_told_by_known():
-    model = inspect(make_pipeline(TextViews(), MultiViewNaiveBayes()).fit(TEXTS, KINDS))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert model.predict(NEW).tolist() == ["land", "land", "water", "land"]
-    assert model.known(NEW).tolist() == [True, False, True, False]
-
-
 COUNTS = sparse.csr_array(
     np.array([[2, 1, 0], [0, 0, 3], [1, 4, 0], [0, 0, 1], [3, 1, 0], [0, 1, 2]] * 3 + [[0, 0, 0]] * 3)
 )

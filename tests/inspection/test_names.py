@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from sklearn.cluster import KMeans
 from sklearn.pipeline import make_pipeline
 
 from coview import (
@@ -32,8 +31,6 @@ from coview import (
     save,
     set_group_names,
 )
-from coview.datasets import make_topic_views
-from coview.inspection import Selection
 from coview.inspection.features import group_names
 from coview.inspection.names import characteristic_names, choose_words, log_odds
 from coview.inspection.phrases import _RUN, count_phrases
@@ -142,20 +139,6 @@ def test_rare_features_name_a_group_that_has_no_others():
     weights = np.array([[0.9, 0.1, 0.0], [0.0, 0.1, 0.9]])
     shares = {"words": np.array([[0.05, 0.5, 0.0], [0.0, 0.5, 0.4]])}
     assert characteristic_names({"words": weights}, names, ["0", "1"], frequencies=shares) == ["cat", "eel"]
-
-
-def test_a_view_of_noise_names_no_group():
-    made = make_topic_views(60, {"words": 20}, n_clusters=2, random_state=0)
-    hum = np.random.default_rng(0).poisson(0.3, (60, 20))
-    names = {"words": [f"word{j}" for j in range(20)], "hum": [f"hum{j}" for j in range(20)]}
-    fitted = inspect(
-        SphericalKMeans(2, random_state=0).fit(Views(words=made.views["words"], hum=hum, feature_names=names))
-    )
-    noise = Selection(relations={"view": ["words", "hum"], "verdict": ["shares", "noise"]})
-    assert "hum" in " ".join(fitted.group_names)
-    assert "hum" not in " ".join(replace(fitted, selection=noise).group_names)
-    alone = inspect(SphericalKMeans(2, random_state=0).fit(Views(hum=hum, feature_names={"hum": names["hum"]})))
-    assert "hum" in " ".join(replace(alone, selection=noise).group_names)  # there is no other
 
 
 # -- Names that stay with a model
@@ -271,33 +254,6 @@ def test_a_name_by_hand_can_be_taken_back_and_no_other_group_has_it(model):
     assert inspect(model).group_names == [word, f"{word} (1)"]
     assert set_group_names(model, {"0": None}) == {}
     assert inspect(model).group_names[1] == word
-
-
-@pytest.mark.parametrize(
-    ("names", "message"),
-    [
-        ({5: "x"}, "names the group '5', but the groups are '0', '1'"),
-        ({0: "x", 1: " x "}, "has the name 'x' for the groups '0', '1': names must differ"),
-        ({0: "a\x1bb"}, "must have a text"),
-        ({0: ""}, "for group '0', got ''"),
-        ({0: 7}, "for group '0', got 7"),
-        ({0: "x" * 201}, "at most 200 letters"),
-        (["x"], "a name for each of the 2 groups"),
-        ("xy", "a name for each of the 2 groups"),
-    ],
-)
-def test_names_that_cannot_be_are_refused(model, names, message):
-    with pytest.raises(ValueError, match=message):
-        set_group_names(model, names)
-    assert inspect(model).structure.given_names == {}
-
-
-def test_classes_and_estimators_of_others_are_refused():
-    X = np.eye(4)
-    with pytest.raises(ValueError, match="classes have names of their own"):
-        name_groups(MultiViewNaiveBayes().fit(X, [0, 0, 1, 1]))
-    with pytest.raises(ValueError, match="KMeans is no estimator of coview"):
-        name_groups(KMeans(2, n_init=1).fit(X))
 
 
 # -- Phrases of texts, and the words and phrases that tell groups apart

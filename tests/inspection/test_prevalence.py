@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import warnings
-from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -12,9 +10,9 @@ from numpy.testing import assert_allclose
 from scipy.stats import bootstrap
 from sklearn.pipeline import make_pipeline
 
-from coview import LinkPLSA, MultiViewCCA, TableViews, Views, edit, inspect, make_report
+from coview import LinkPLSA, TableViews, edit, inspect, make_report
 from coview.datasets import make_topic_views
-from coview.exceptions import ParameterError, ViewsError
+from coview.exceptions import ViewsError
 from coview.inspection.prevalence import group_prevalence, make_bins
 
 DATA = make_topic_views(n_objects=120, n_clusters=3, random_state=0)
@@ -40,13 +38,6 @@ def test_intervals_are_scipys():
     theirs = bootstrap((more,), np.mean, method="percentile", n_resamples=5000, random_state=0).confidence_interval
     assert_allclose(table.low[0], theirs.low, atol=0.01)
     assert_allclose(table.high[0], theirs.high, atol=0.01)
-
-
-def test_one_object_says_nothing_of_others():
-    table = group_prevalence([0, 1], ["a", "b"], np.eye(2)[[0, 0, 1]], ["x", "x", "y"])
-    assert np.isnan(table.low[1]).all()
-    assert np.isfinite(table.low[0]).all()
-    assert "1.00" in repr(table)
 
 
 @pytest.mark.parametrize(
@@ -127,22 +118,6 @@ def test_columns_of_a_table_are_named():
         inspect(model).prevalence(table, by="venu")
 
 
-def test_bad_input_gets_a_sentence():
-    with pytest.raises(ViewsError, match="one value for each of the 120 objects, got 3"):
-        inspect(MODEL).prevalence(DATA.views, by=["a", "b", "c"])
-    with pytest.raises(ViewsError, match="no value: all 120"):
-        inspect(MODEL).prevalence(DATA.views, by=[None] * 120)
-    with pytest.raises(ViewsError, match="dates, numbers or categories"):
-        inspect(MODEL).prevalence(DATA.views, by=[{"a": 1}] * 120)
-    with pytest.raises(ViewsError, match="X is no table"):
-        make_report(MODEL, DATA.views, by=["venue"])
-    with pytest.raises(ParameterError, match="n_bins"):
-        inspect(MODEL).prevalence(DATA.views, by=VENUES, n_bins=1)
-    two = Views({name: DATA.views[name].toarray() for name in DATA.views.names})
-    with pytest.raises(ViewsError, match="no topics, clusters or classes"):
-        inspect(MultiViewCCA(2).fit(two)).prevalence(two, by=VENUES)
-
-
 def test_a_bad_date_is_left_out_and_texts_are_no_categories():
     dates = [f"2024-{1 + i % 12:02d}-01" for i in range(100)] + ["unknown"]
     with pytest.warns(UserWarning, match="1 of 101 values of 'date' are no dates, such as 'unknown'"):
@@ -202,11 +177,3 @@ def test_a_column_that_the_model_reads_as_lists_is_split_as_the_model_does():
         assert inspect(each).prevalence(table, by="kind").bins.labels == ["a; b"]  # the model knows nothing of it
     (part,) = make_report(model, table, by="tags", held_out=False, map_method="pca").summary["prevalence"]
     assert part["values"] == ["old", "blue", "red"]
-
-
-def test_decimals_are_numbers_and_categories_of_pandas_are_read_without_a_warning():
-    pandas = pytest.importorskip("pandas")
-    assert make_bins([Decimal(k) / 4 for k in range(60)]).kind == make_bins([k / 4 for k in range(60)]).kind
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert make_bins(pandas.Categorical(["a", "b"] * 30)).labels == ["a", "b"]

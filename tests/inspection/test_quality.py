@@ -13,7 +13,6 @@ from sklearn.metrics import confusion_matrix
 from sklearn.pipeline import make_pipeline
 
 from coview import (
-    Checkpoint,
     LinkPLSA,
     MultiViewNaiveBayes,
     MultiViewPLSA,
@@ -119,25 +118,12 @@ def found_again(ours, theirs):
     return max(shared, key=sum)
 
 
-def test_copies_leave_the_checkpoint_of_the_model_alone(tmp_path):
-    model = LinkPLSA(3, random_state=0).set_callbacks(Checkpoint(tmp_path / "fit")).fit(DATA.views)
-    files = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-    table = refit_stability(model, DATA.views, n_fits=1)
-    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == files
-    assert table == refit_stability(MODEL, DATA.views, n_fits=1)
-
-
 def test_objects_with_other_words_than_those_of_the_fit_are_refused():
     texts = ["red fox den", "blue sea wave", "red den", "blue wave"] * 5
     model = make_pipeline(TableViews({"words": "body"}, min_df=1), LinkPLSA(2, random_state=0))
     model.fit({"body": texts})
     with pytest.raises(ViewsError, match="pass the objects that it was fitted on"):
         refit_stability(model, {"body": [*texts[1:], "green tree"]}, n_fits=1)
-
-
-def test_texts_of_two_words_have_no_coherence():
-    X = Views(words=np.eye(20)[np.arange(60) % 20] + np.eye(20)[(np.arange(60) + 1) % 20])
-    assert inspect(LinkPLSA(2, max_iter=3, random_state=0).fit(X)).quality(X)["npmi"] == []
 
 
 # -- Measures of a report against independent ones
@@ -175,14 +161,6 @@ def test_classes_stand_in_one_order_and_the_rest_is_summed(make):
         [name if name in largest else "z" for name in names] for names in (classes[y], np.array(found.groups)[codes])
     ]
     assert_array_equal(counted["counts"], confusion_matrix(*merged, labels=[*largest, "z"]))
-
-
-def test_clusters_that_do_not_fit_are_summed(make):
-    found = replace(inspect(make("MultiViewPLSA")), groups=[str(k) for k in range(6)])
-    codes, y = np.arange(60) % 6, np.arange(60) % 10
-    counted = confusion(found, codes, y, np.arange(10), most=4)
-    assert len(counted["rows"]) == len(counted["columns"]) == 4 and np.sum(counted["counts"]) == 60
-    assert counted["rows"][-1] == "other (7)" and counted["columns"][-1] == "other (3)"
 
 
 def test_curves_are_the_history(make):

@@ -153,20 +153,6 @@ def test_parquet(tmp_path, columns, ids, present):
 
 
 @pytest.mark.parametrize(
-    ("columns", "sentence"),
-    [
-        ({"id": [1, 2]}, "v.parquet has no column of features beside 'id'."),
-        ({"x": [1, 2], "y": [None, 1]}, "v.parquet has 1 of 2 cells empty in row 0 (counting from 0)."),
-        ({"id": ["a", None], "x": [1, 2]}, "v.parquet has ids such as 'a'; ids must be all strings or all integers."),
-    ],
-)
-def test_bad_parquet_is_refused(tmp_path, columns, sentence):
-    pl.DataFrame(columns).write_parquet(tmp_path / "v.parquet")
-    with pytest.raises(CoviewError, match=re.escape(sentence)):
-        read(tmp_path / "v.parquet")
-
-
-@pytest.mark.parametrize(
     ("name", "absent", "sentence"),
     [
         ("v.parquet", ("polars", "pyarrow"), 'pip install "coview[table]"'),
@@ -271,9 +257,6 @@ def test_a_name_is_no_pattern(tmp_path):
     assert tables.read_table(tmp_path / "v[1].parquet")["a"].to_list() == [12]
 
 
-# -- modalities
-
-
 @pytest.fixture
 def h5mu(tmp_path):
     def annotated(matrix, ids, names):
@@ -332,13 +315,6 @@ def test_truncated_files_are_refused(tmp_path, extension, h5mu):
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
     with pytest.raises((DataFileError, ViewsError), match=path.name):
         read_views(path)
-
-
-def test_bytes_that_are_no_text_are_refused(tmp_path):
-    for name in ("v.csv", "v.tsv", "v.jsonl"):
-        (tmp_path / name).write_bytes(b"x,y\n\xff\xfe\x00,1\n")
-        with pytest.raises(DataFileError, match=name):
-            read(tmp_path / name)
 
 
 def test_whole_numbers_beyond_64_bits_are_ids_as_text(tmp_path):

@@ -12,7 +12,6 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from coview import PLSA, ConcatenatedViews, SphericalKMeans, Views, as_views, to_mudata
 from coview.datasets import make_topic_views
-from coview.exceptions import ViewsError
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*pull_on_update")
 
@@ -89,12 +88,3 @@ def test_results_survive_a_file(tmp_path):
     assert again.obs["coview"].tolist() == data.obs["coview"].tolist()
     np.testing.assert_array_equal(again.obsm["coview"], data.obsm["coview"])
     assert list(again.uns["coview"]["groups"]) == ["0", "1"]
-
-
-def test_what_cannot_be_done_is_said():
-    model = SphericalKMeans(2, random_state=0).fit(X.select("words"))
-    other = to_mudata(Views(pages=X["words"], more=X["links"], ids=IDS))
-    with pytest.raises(ViewsError, match="The model was fitted on 'words', but the data has 'pages', 'more'"):
-        to_mudata(other, model)
-    with pytest.raises(ViewsError, match="A MuData needs a different name for each object"):
-        to_mudata(Views(X, ids=["a"] * 30))

@@ -99,14 +99,6 @@ def test_cells_without_a_name_and_names_given_twice_are_refused(tmp_path, librar
         read_table(tmp_path / "t.csv")
 
 
-def test_files_that_are_not_there_and_separators_that_are_none(tmp_path):
-    with pytest.raises(DataFileError, match="There is no file"):
-        read_table(tmp_path / "other.csv")
-    (tmp_path / "t.csv").write_text("a\n1\n")
-    with pytest.raises(DataFileError, match="sep is the one character between the cells"):
-        read_table(tmp_path / "t.csv", sep="::")
-
-
 def test_without_a_library_one_sentence_says_what_to_install(tmp_path, monkeypatch):
     (tmp_path / "t.csv").write_text("a\n1\n")
     for name in ("polars", "pandas"):

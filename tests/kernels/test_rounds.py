@@ -8,7 +8,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from scipy import sparse
-from scipy.optimize import lsq_linear
 
 from coview import Views
 from coview.kernels.memory import addresses
@@ -127,35 +126,6 @@ def test_two_views_of_very_different_norms_end_on_exact_margins(orders):
         bound = None if np.isinf(cap) else Fraction(float(cap))
         exact = solve_exactly(*(Fraction(float(x)) for x in known), bound, Fraction(float(coupling)))
         np.testing.assert_allclose(margins + norms * steps, exact, rtol=1e-12, atol=1e-12)
-
-
-def least_squares(margins, norms, shares, base, heft, cap, coupling):
-    """Solve the dual as a box-constrained least-squares problem over tau and one u per pair (scipy, active set)."""
-    alive = np.flatnonzero(norms > EMPTY)
-    pairs = list(itertools.combinations(range(len(alive)), 2))
-    moves = np.zeros((len(alive), 1 + len(pairs)))
-    moves[:, 0] = shares[alive]
-    for column, (v, w) in enumerate(pairs, start=1):
-        moves[v, column], moves[w, column] = -1.0, 1.0
-    offset = 1 - base - shares[norms <= EMPTY] @ margins[norms <= EMPTY]
-    target = (offset / shares[alive].sum() - margins[alive]) / norms[alive]
-    root = np.sqrt(norms[alive])
-    rows = np.vstack([root[:, None] * moves, np.eye(1, 1 + len(pairs)) * np.sqrt(heft)])
-    goal = np.append(root * target, 0.0)
-    bounds = (np.r_[0.0, np.full(len(pairs), -coupling)], np.r_[cap, np.full(len(pairs), coupling)])
-    found = lsq_linear(rows, goal, bounds, method="bvls", tol=1e-15, max_iter=2000).x
-    return found[0], moves @ found
-
-
-@pytest.mark.parametrize("views", [1, 2, 3, 5])
-def test_a_general_solver_of_box_problems_finds_the_same(views):
-    for margins, norms, shares, base, heft, cap, coupling in random_rounds(60 + views, 30, views, 2.0):
-        if not (norms > EMPTY).any():
-            continue
-        tau, steps = solve(margins, norms, shares, base=base, extra=heft, cap=cap, coupling=coupling)
-        expected, moved = least_squares(margins, norms, shares, base, heft, cap, coupling)
-        np.testing.assert_allclose(tau, expected, rtol=1e-6, atol=1e-7)
-        np.testing.assert_allclose(steps[norms > EMPTY], moved, rtol=1e-6, atol=1e-7)
 
 
 def test_one_view_is_passive_aggressive():

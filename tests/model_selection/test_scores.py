@@ -86,12 +86,6 @@ def test_mixtures_are_clusters_by_their_largest_part():
     assert labels.shape == (60,) and set(labels) <= {0, 1, 2}
 
 
-def test_wrong_scores_of_clusters_are_refused():
-    with pytest.raises(ValueError, match="scoring for clustering must be of nmi"):
-        check_scoring("roc_auc", True)
-    assert list(check_scoring({"own": lambda a, b: 1.0}, True)) == ["own"]
-
-
 # -- Splits: every labeled object is asked for, classes and groups stay where they must, the same seed gives the same
 
 codes_of = st.lists(st.integers(2, 12), min_size=2, max_size=4).map(

@@ -21,8 +21,7 @@ from coview import (
 )
 from coview.datasets import make_blobs_views, make_topic_views
 from coview.model_selection import suggest
-from coview.model_selection.jobs import JobOutcome
-from coview.model_selection.select import ClusterChoice, _row, compute_held_out_likelihood, recommend
+from coview.model_selection.select import compute_held_out_likelihood, recommend
 
 HERE = {"n_jobs": 1, "random_state": 0}
 
@@ -120,35 +119,6 @@ def test_the_table_is_shown_drawn_and_written(topics, tmp_path):
     topics.to_json(tmp_path / "c.json")
     assert json.loads((tmp_path / "c.json").read_text())["best"] == 3
     assert topics.frame.shape[0] == 4
-
-
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        ({"n_clusters": []}, "n_clusters must be numbers up to 15"),
-        ({"n_clusters": [0]}, "must be an int in the range"),
-        ({"n_clusters": [40]}, "n_clusters must be numbers up to 15"),
-        ({"n_repeats": 0}, "n_repeats.* must be an int in the range"),
-    ],
-)
-def test_bad_input_is_refused_with_a_sentence(arguments, sentence):
-    X = Views(a=np.eye(30))
-    with pytest.raises(ValueError, match=sentence):
-        select_clusters(X, **{"n_clusters": [2], **HERE, **arguments})
-
-
-def test_what_did_not_finish_is_not_recommended():
-    whole, late = JobOutcome("done", [{"stability": 0.5}] * 3), JobOutcome("over budget", [{"stability": 0.9}], "No.")
-    rows = [_row(k, outcome, ["stability"]) for k, outcome in ((2, whole), (3, late))]
-    assert recommend(rows, ["stability"])[0] == 0 and [row["repeats"] for row in rows] == [3, 1]
-    with pytest.raises(ValueError, match=r"No number of clusters could be judged\. No\."):
-        recommend(rows[1:], ["stability"])
-
-
-def test_a_notebook_shows_the_table_and_the_reason():
-    rows = [row(2, stability=(0.5, 0.01)), row(3, stability=(0.9, 0.01))]
-    page = ClusterChoice(rows, ["stability"], 3, "n_clusters=3 < 4")._repr_html_()
-    assert "<td>0.900 ± 0.010</td>" in page and "n_clusters=3 &lt; 4" in page and "recommended" in page
 
 
 # -- `suggest_labels`: what its columns are, who is named and who never is

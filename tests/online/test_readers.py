@@ -12,16 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
-from sklearn.cluster import MiniBatchKMeans
 from sklearn.datasets import dump_svmlight_file
 from sklearn.feature_extraction import FeatureHasher
-from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.metrics import accuracy_score, f1_score
 
 from coview import (
     MultiViewNaiveBayes,
     MultiViewPassiveAggressiveClassifier,
-    SphericalKMeans,
     evaluate_stream,
     read_stream,
 )
@@ -143,13 +140,6 @@ def test_labels_keep_their_type_and_whole_numbers_are_one_class(tmp_path):
     assert [type(label) for label in batch.labels[:3]] == [int, int, float]
 
 
-def test_a_label_that_is_not_there_is_told_with_what_is():
-    text = '{"kind": 1, "text": "a b"}\n{"size": 2}\n'
-    with pytest.raises(DataFileError, match="no 'label' in its first 2 rows; there are 'kind', 'text', 'size'"):
-        list(read_stream(io.StringIO(text), format="jsonl"))
-    assert next(read_stream(io.StringIO(text), format="jsonl", label=None)).labels[0] is None
-
-
 def test_memory_does_not_grow_with_the_file(tmp_path):
     """Fifteen times the rows, and no more of the file is held than a batch; other threads may hold something too."""
     evaluate_stream(
@@ -179,12 +169,6 @@ def test_numbers_beside_views_are_told_of_once():
         warnings.simplefilter("error")
         list(read_stream(io.StringIO(lines), format="jsonl", views=["text", "x"], n_features=64))
         list(read_stream(io.StringIO('{"label": 1, "a": 2, "b": 3}'), format="jsonl", n_features=64))
-
-
-def test_svmlight_views_need_their_number_of_columns(tmp_path):
-    svmlight(tmp_path / "a.svmlight")
-    with pytest.raises(DataFileError, match="how many belong to each of the views words, links"):
-        list(read_stream(tmp_path / "a.svmlight", views=["words", "links"]))
 
 
 # -- Hashed features: the columns of scikit-learn's hasher, whichever way they come in
@@ -280,26 +264,3 @@ def test_other_models_predict_a_batch_and_learn_it():
     assert result.final["accuracy"] == pytest.approx(np.mean(guess == y[10:]))
     assert result.table["rounds"] == [100, 200, 220] and result.unpredicted == 10
     assert "10 objects before them were learned" in repr(result)
-
-
-def test_models_that_cannot_take_part_are_refused():
-    X, y = corpus()
-    for model, message in (
-        (MiniBatchKMeans(2), "MiniBatchKMeans is not a classifier"),
-        (SphericalKMeans(2), "SphericalKMeans is not a classifier"),
-        (LogisticRegression(), "LogisticRegression has no partial_fit"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            evaluate_stream(model, X["view0"], y)
-    with pytest.raises(ValueError, match="SGDClassifier must know all classes before its first batch: pass classes="):
-        evaluate_stream(SGDClassifier(), X["view0"], y)
-
-
-def test_bad_calls_are_refused_with_a_sentence():
-    X, y = corpus()
-    with pytest.raises(ValueError, match="needs labels"):
-        evaluate_stream(Classifier(), X)
-    with pytest.raises(ValueError, match="one label per object"):
-        evaluate_stream(Classifier(), X, y[:5])
-    with pytest.raises(ValueError, match="every"):
-        evaluate_stream(Classifier(), X, y, every=0)

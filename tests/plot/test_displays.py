@@ -16,7 +16,6 @@ from coview import (
     evaluate_stream,
     inspect,
 )
-from coview import plot as figures
 from coview.inspection.features import keyed_names
 from coview.plot import (
     CandidatesDisplay,
@@ -129,12 +128,6 @@ def test_they_draw_into_axes_that_are_given(make, data):
         3,
         1,
     )
-
-
-def test_displays_are_public_in_their_own_module_only():
-    import coview
-
-    assert not set(figures.__all__) & set(coview.__all__)
 
 
 def test_groups_are_called_by_number_and_name(make, data):

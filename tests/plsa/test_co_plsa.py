@@ -19,7 +19,6 @@ from coview import PLSA, Checkpoint, CoPLSA, LinkPLSA, UnitRows, Views, load, sa
 from coview.datasets import make_topic_views
 from coview.exceptions import InterruptedFitWarning, ViewsError
 from coview.plsa.divergences import DIVERGENCES
-from coview.views.lazy import LazyViews
 
 KINDS = tuple(DIVERGENCES)
 
@@ -107,9 +106,6 @@ def test_sweeps_equal_one_root_per_object(divergence, engine):
     for name in X.names:
         assert_allclose(model.memberships_by_view_[name], doc[name], atol=1e-8)
         assert_allclose(model.topic_feature_[name], topics[name], atol=1e-8)
-
-
-# -- the objective
 
 
 def penalty(divergence, mixtures, have, pairs):
@@ -306,31 +302,6 @@ def test_score_is_the_likelihood_per_token():
     tokens = sum(matrix.sum() for matrix in X.values())
     assert model.score(X) == pytest.approx(total / tokens, rel=1e-9)
     assert model.perplexity(X) == pytest.approx(np.exp(-total / tokens), rel=1e-9)
-
-
-def test_minibatches_teach():
-    made = make_topic_views(350, {"words": 60, "image": 40}, 3, length=40, random_state=0)
-    model = CoPLSA(4, random_state=0)
-    scores = []
-    for first in range(0, 300, 50):
-        model.partial_fit(made.views[first : first + 50])
-        scores.append(model.score(made.views[300:]))
-    assert scores[-1] > scores[0]
-    assert {name: part.shape for name, part in model.memberships_by_view_.items()} == {
-        "words": (50, 4),
-        "image": (50, 4),
-    }
-
-
-def test_rows_that_are_read_when_needed_give_the_same_model():
-    X = corpus(40, views=3, missing=0.2)
-    lazy = LazyViews.from_views(X, 13)
-    here, there = (CoPLSA(3, random_state=0, max_iter=8, tol=0).fit(V) for V in (X, lazy))
-    assert_allclose(there.history_["objective"], here.history_["objective"], rtol=1e-12)
-    assert_allclose(there.memberships_by_view_["view2"], here.memberships_by_view_["view2"], atol=1e-12)
-    assert_allclose(there.transform(lazy), here.transform(X), atol=1e-12)
-    assert_allclose(there.impute(lazy.select("view0"), "view1"), here.impute(X.select("view0"), "view1"), atol=1e-12)
-    assert there.score(lazy) == pytest.approx(here.score(X), rel=1e-9)
 
 
 def test_a_resumed_fit_is_the_same(tmp_path, stop_at):

@@ -204,19 +204,6 @@ def test_the_objective_of_clusters_counts_the_spread_of_their_vectors():
 # -- the shared step
 
 
-def test_sums_of_blocks_are_those_of_the_whole():
-    ops = select_engine("cpu")
-    theta = np.random.default_rng(0).dirichlet(np.ones(K), N)
-    shared = {"means": {"vector": CENTERS.T}, "log_variance": {"vector": np.zeros(1)}}
-    steps = MixtureSteps(K, dense={"vector": "gaussian"})
-    whole, parts = {}, {}
-    steps.add_moments(make_block(GAPS, 0, N, ops, {}), "vector", theta, shared, ops, whole)
-    for i, j in ((0, 40), (40, 41), (41, N)):
-        steps.add_moments(make_block(GAPS, i, j, ops, {}), "vector", theta[i:j], shared, ops, parts)
-    for key, part in whole["moments"]["vector"].items():
-        assert_allclose(parts["moments"]["vector"][key], part, rtol=1e-12)
-
-
 @pytest.mark.parametrize(("make", "spread_cost"), [(MixtureSteps, 0.0), (ClusterSteps, SPREAD_COST)])
 def test_means_and_noise_are_those_of_least_squares_with_the_spread(make, spread_cost):
     ops = select_engine("cpu")
@@ -373,16 +360,6 @@ def test_an_object_is_folded_in_alike_alone_in_company_and_from_a_file(model, tm
     assert_array_equal(again.transform(GAPS), whole)
 
 
-def test_an_object_without_any_view_is_an_even_mixture():
-    model = LinkPLSA(K, max_iter=5, random_state=0).fit(BOTH)
-    empty = Views(
-        words=np.zeros((1, BOTH["words"].shape[1])),
-        vector=np.zeros((1, 12)),
-        present={"words": [False], "vector": [False]},
-    )
-    assert_allclose(model.transform(empty), np.full((1, K), 1 / K))
-
-
 @names
 def test_a_fit_from_disk_is_the_fit_in_memory(model, tmp_path, monkeypatch):
     monkeypatch.setattr(CpuEngine, "block_rows", lambda self, *_: 40)
@@ -434,17 +411,6 @@ def test_single_precision_suffices_far_from_zero(model):
     assert shares[0] == pytest.approx(shares[1], abs=1e-3)
     folded = [fitted.transform(Views(vector=far)) for fitted in (single, double)]
     assert_allclose(folded[0], folded[1], atol=0.02)
-
-
-def test_a_start_may_give_means():
-    given = np.arange(K * 12, dtype=float).reshape(K, 12)
-    init = {"topic_feature": {"vector": given}}
-    start = LinkPLSA(K, init=init, max_iter=1, tol=0, random_state=0)
-    model = clone(start).fit(BOTH)
-    other = clone(start).set_params(init="random").fit(BOTH)
-    assert model.history_["objective"][0] != other.history_["objective"][0]
-    with pytest.raises(ValueError, match=r"'vector' must have shape \(3, 12\)"):
-        clone(start).set_params(init={"topic_feature": {"vector": given[:, :3]}}).fit(BOTH)
 
 
 def test_a_start_may_be_what_was_fitted():
@@ -511,15 +477,6 @@ def test_shares_and_deviations_stay_among_the_data():
     features = described_features(inspect(model), "size")
     assert (np.abs(features.deviations) <= far).all()
     assert ((features.weights >= size.min(axis=0)) & (features.weights <= size.max(axis=0))).all()
-
-
-@pytest.mark.parametrize("engine", ["cpu", "reference"])
-@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
-def test_squares_of_single_precision_are_summed_in_double(engine, form):
-    rows = np.random.default_rng(0).normal(size=(5, 40)).astype(np.float32)
-    ops = select_engine(engine)
-    block = make_block(Views(x=form(rows)), 0, 5, ops, {})
-    assert_allclose(ops.square_sums(block.views["x"]), (rows.astype(np.float64) ** 2).sum(axis=1), rtol=1e-12)
 
 
 def test_fewer_columns_than_groups_do_not_decide_alone():

@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.decomposition import NMF
 from sklearn.feature_extraction.text import TfidfTransformer
 
-from coview import PLSA, LazyViews, LinkPLSA, MultiViewPLSA, PairwiseCoPLSA, SpectralClusteringViews, Views, VotingPLSA
+from coview import PLSA, LazyViews, LinkPLSA, MultiViewPLSA, SpectralClusteringViews, Views
 from coview.classification.naive_bayes import NaiveBayesStart
 from coview.clustering.consensus import cluster_side_by_side, make_memberships
 from coview.datasets import make_topic_views
@@ -166,12 +166,3 @@ def test_a_view_of_fewer_different_rows_than_topics_starts_without_a_word():
         warnings.simplefilter("error")
         model = MultiViewPLSA(4, 4, max_iter=5, random_state=0).fit(X)
     assert np.isfinite(model.memberships_).all()
-
-
-@pytest.mark.parametrize("model", [MultiViewPLSA, PairwiseCoPLSA, VotingPLSA])
-def test_as_many_clusters_as_objects_can_be_had_and_no_more(model):
-    sentence = r"n_clusters=9 is more than the number of objects \(n_samples=4\)\. Choose fewer clusters\."
-    for method in ("fit", "partial_fit") if model is MultiViewPLSA else ("fit",):
-        with pytest.raises(ValueError, match=sentence):
-            getattr(model(9), method)(MADE.views[:4])
-    assert model(4, max_iter=2, random_state=0).fit(MADE.views[:4]).labels_.shape == (4,)

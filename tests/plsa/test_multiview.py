@@ -8,7 +8,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from coview import (
-    PLSA,
     Checkpoint,
     ConsensusClustering,
     DualPLSA,
@@ -143,16 +142,6 @@ def test_dual_plsa_equals_multi_view_plsa_on_the_glued_view():
     assert_allclose(dual.topic_view_.sum(axis=1), 1)
 
 
-def test_plsa_is_multi_view_plsa_with_one_topic_per_cluster():
-    X = counts(20, 12, 0)
-    rng = np.random.default_rng(0)
-    doc, topics = rng.dirichlet(np.ones(3), 20), rng.dirichlet(np.ones(12), 3)
-    plain = PLSA(3, init={"memberships": doc, "topic_feature": topics}, max_iter=20, tol=0).fit(X)
-    init = {"memberships": doc, "topic_feature": topics, "cluster_topic": np.eye(3)}
-    multi = MultiViewPLSA(3, 3, init=init, max_iter=20, tol=0).fit(X)
-    assert_allclose(multi.memberships_, plain.memberships_, atol=1e-8)
-
-
 def test_link_plsa_sums_the_row_statistics_over_views():
     views, _, _ = problem(2)
     rng = np.random.default_rng(2)
@@ -206,12 +195,6 @@ def test_minibatches_learn_the_clusters():
     assert clustering_accuracy(made.target, model.predict(made.views)) > 0.9
 
 
-def test_minibatches_begin_at_the_first_of_several_starts():
-    views = make_topic_views(n_objects=60, n_clusters=3, quality=0.3, length=20, random_state=4).views
-    one, three = (MultiViewPLSA(3, 4, n_init=n, random_state=0).partial_fit(views) for n in (1, 3))
-    assert_allclose(three.topic_feature_["view0"], one.topic_feature_["view0"], rtol=1e-6)
-
-
 def test_top_features_of_clusters_and_topics():
     made = make_topic_views(n_objects=90, n_clusters=3, random_state=0)
     model = MultiViewPLSA(3, 5, random_state=0).fit(made.views)
@@ -222,19 +205,6 @@ def test_top_features_of_clusters_and_topics():
     assert clusters[1][0][1] == pytest.approx(profile[1].max())
     with pytest.raises(ValueError, match="of must be"):
         model.top_features("view0", of="object")
-
-
-@pytest.mark.parametrize(
-    ("settings", "sentence"),
-    [
-        ({"n_components": {"view0": 3}}, "n_components must name the views 'view0', 'view1'"),
-        ({"init": "naive"}, "'init' parameter .* must be a str among .* Got 'naive'"),
-    ],
-)
-def test_bad_parameters_are_named(settings, sentence):
-    made = make_topic_views(n_objects=20, random_state=0)
-    with pytest.raises(ValueError, match=sentence):
-        MultiViewPLSA(**{"n_clusters": 2, "n_components": 3, **settings}).fit(made.views)
 
 
 def test_a_checkpoint_of_other_labels_is_refused_and_the_same_fit_goes_on(tmp_path, stop_at):
@@ -254,26 +224,12 @@ def test_a_checkpoint_of_other_labels_is_refused_and_the_same_fit_goes_on(tmp_pa
     assert_array_equal(resumed.memberships_, unbroken.memberships_)
 
 
-@pytest.mark.parametrize("weight", [-1.0, float("nan"), 0.0, "a"])
-def test_bad_view_weights_are_refused(weight):
-    with pytest.raises(ValueError, match="view_weights"):
-        LinkPLSA(view_weights=weight).fit(make_topic_views(n_objects=20, random_state=0).views)
-
-
 def test_a_view_that_no_object_has_is_left_out():
     made = make_topic_views(n_objects=40, n_clusters=2, random_state=0)
     present = np.column_stack([np.ones(40, bool), np.zeros(40, bool)])
     empty = sparse.csr_array(made.views["view1"].shape)
     model = MultiViewPLSA(2, 4, random_state=0).fit(Views(view0=made.views["view0"], view1=empty, present=present))
     assert clustering_accuracy(made.target, model.labels_) > 0.9
-
-
-def test_random_starts_differ_from_restart_to_restart():
-    made = make_topic_views(n_objects=40, n_clusters=3, random_state=0)
-    seen = []
-    model = MultiViewPLSA(3, 4, init="random", n_init=3, max_iter=1, tol=0, random_state=0)
-    model.set_callbacks(lambda s: seen.append(s.objective)).fit(made.views)
-    assert len(set(seen)) == 3
 
 
 def test_no_start_is_made_for_restarts_that_the_time_budget_leaves_out(tmp_path):
@@ -291,17 +247,6 @@ def test_no_start_is_made_for_restarts_that_the_time_budget_leaves_out(tmp_path)
     assert len(made) == 4
 
 
-def test_a_classifier_learns_from_minibatches():
-    made = make_topic_views(n_objects=200, n_clusters=3, random_state=4)
-    y = np.where(np.arange(200) % 5 == 0, made.target, -1)
-    model = MultiViewPLSAClassifier(6, random_state=0)
-    with pytest.raises(ValueError, match="classes must be passed in the first call"):
-        model.partial_fit(made.views[:50], y[:50])
-    for part in np.array_split(np.arange(200), 4):
-        model.partial_fit(made.views[part], y[part], classes=[0, 1, 2])
-    assert model.score(made.views, made.target) > 0.9
-
-
 def test_score_counts_labeled_objects_only():
     from sklearn.model_selection import cross_val_score
 
@@ -315,9 +260,3 @@ def test_score_counts_labeled_objects_only():
     with pytest.raises(ValueError, match="no label to score"):
         model.score(made.views, np.full(90, -1))
     assert model.top_features("view0", 2, of="class") == model.top_features("view0", 2, of="cluster")
-
-
-@pytest.mark.parametrize(("X", "sentence"), [(["red fox", "blue sea"], "2D|text"), (None, "X is None")])
-def test_text_and_nothing_are_refused_with_a_sentence(X, sentence):
-    with pytest.raises(ValueError, match=sentence):
-        MultiViewPLSA(2).fit(X)

@@ -14,7 +14,6 @@ from scipy.stats import entropy
 
 from coview import PLSA, LinkPLSA, Views
 from coview.datasets import make_topic_views
-from coview.exceptions import ViewsError
 from coview.metrics import clustering_accuracy
 from coview.plsa import pairwise, starts
 from coview.plsa.divergences import DIVERGENCES
@@ -236,20 +235,6 @@ def test_pairs_lie_inside_blocks_and_blocks_add_up(monkeypatch):
     assert_allclose(model.history_["objective"][-1], total, rtol=1e-10)
 
 
-def test_rows_that_are_read_when_needed(tmp_path):
-    from coview import read_views, write_views
-
-    X = corpus(n=60)
-    write_views(X, tmp_path / "shards", rows_per_shard=30)
-    lazy = read_views(tmp_path / "shards")
-    assert isinstance(lazy, LazyViews)
-    whole, read = (PairwiseCoPLSA(3, max_iter=5, tol=0, random_state=0).fit(part) for part in (X, lazy))
-    assert_allclose(read.history_["objective"], whole.history_["objective"], rtol=1e-10)
-    assert_array_equal(np.asarray(read.labels_), whole.labels_)
-    assert_allclose(read.transform(lazy), whole.transform(X), rtol=1e-6)
-    assert_allclose(read.transform_by_view(lazy)["view1"], whole.transform_by_view(X)["view1"], rtol=1e-6)
-
-
 def test_the_start_is_a_consensus_clustering_moved_by_link_plsa():
     X = corpus(n=60)
     mine = PairwiseCoPLSA(3, max_iter=4, tol=0, random_state=5).fit(X)
@@ -294,24 +279,6 @@ def test_restarts_keep_the_highest():
     one, four = (PairwiseCoPLSA(3, init="random", max_iter=10, tol=0, n_init=n, random_state=0).fit(X) for n in (1, 4))
     assert four.history_["objective"][-1] >= one.history_["objective"][-1]
     assert four.sigma_ == one.sigma_  # else their objectives could not be compared
-
-
-@pytest.mark.parametrize(
-    ("options", "sentence"),
-    [
-        ({"sigma": 0}, "'sigma' parameter .* a float in the range .* Got 0"),
-        ({"pair_fraction": 1.5}, r"pair_fraction.* must be a float in the range.* Got 1\.5"),
-        ({"coupling": -1}, "'coupling' parameter .* a float in the range .* Got -1"),
-    ],
-)
-def test_bad_values_are_refused_with_a_sentence(options, sentence):
-    with pytest.raises(ValueError, match=sentence):
-        PairwiseCoPLSA(3, **options).fit(corpus())
-
-
-def test_one_view_is_refused():
-    with pytest.raises(ViewsError, match=r"needs at least 2 views, got 1 \('view0'\)"):
-        PairwiseCoPLSA(3).fit(corpus().select("view0"))
 
 
 # -- Matching of topics across views against trying every order

@@ -131,12 +131,6 @@ def test_seeds_and_names_are_saved(tmp_path):
     assert_allclose(again.transform(X), model.transform(X))
 
 
-def test_topics_without_seeds_find_what_is_left():
-    X, subject = make_views()
-    model = LinkPLSA(3, seeds={"cooking": ["bread", "oven"]}, random_state=0).fit(X)
-    assert np.mean((model.memberships_.argmax(axis=1) == 0) == (subject == 2)) > 0.9
-
-
 def test_names_alone_classify_by_their_words_and_other_forms():
     X, subject = make_views()
     model = MultiViewPLSA(3, 4, seeds=["Games and goals", "moons", "the salt"], random_state=0).fit(X)

@@ -114,24 +114,6 @@ def test_too_few_labels_to_hold_out_leave_it_to_clusters():
     assert worth(GOOD[:15], vectors_of(TARGET)[:15]) == 1.0  # nor do so few objects say anything
 
 
-@pytest.mark.parametrize(
-    ("words", "vector"),
-    [
-        (np.zeros((N, 5)), vectors_of(TARGET)),
-        (np.full((N, 5), 1e15), np.ones((N, 2))),
-        (np.full((N, 1), 0.5), 1e20 * vectors_of(TARGET)),
-        (GOOD.astype(np.float32) * 0.25, np.ones((N, 2))),
-    ],
-    ids=["empty", "huge", "one column", "weighted"],
-)
-def test_weights_are_between_one_token_and_all_columns(words, vector):
-    X = Views(words=words, vector=vector)
-    for codes in (None, labels(6)):
-        token, found = compute_vector_weights(X, ["vector"], {"words": 1.0}, K, 0, codes=codes)
-        assert token == pytest.approx(words[words > 0].mean() if words.any() else 1.0)
-        assert 1.0 <= found["vector"] <= vector.shape[1]
-
-
 def test_objects_that_lack_the_vector_are_not_asked():
     """The zeros that stand for their vectors are as far off as can be where all others lie elsewhere."""
     there, vector = np.arange(N) % 2 == 0, vectors_of(TARGET)
@@ -152,9 +134,6 @@ def test_lazy_rows_say_what_rows_in_memory_say(codes):
         for each in (X, LazyViews.from_views(X, 70))
     ]
     assert found[0] == found[1]
-
-
-# -- units
 
 
 @pytest.mark.parametrize(("model", "y"), MODELS, ids=NAMES)

@@ -52,20 +52,6 @@ def test_rows_that_lack_a_view_teach_nothing_and_stay_empty():
     assert model.transform(partial[:4])["size"].shape == (4, 3)
 
 
-def test_what_is_no_transformer_or_no_view_is_refused():
-    with pytest.raises(
-        ValueError, match=r"must be an object implementing 'fit' and 'transform', a dict of such values by view"
-    ):
-        EachView({"size": 3}).fit(views())
-    with pytest.raises(ValueError, match="'sound'; the views are 'size', 'words'"):
-        EachView({"sound": StandardScaler()}).fit(views())
-    with pytest.raises(ValueError, match="views must be None where transformers is a dict"):
-        EachView({"size": StandardScaler()}, views="size").fit(views())
-    nobody = Views(size=np.zeros((12, 3)), words=views()["words"], present=np.tile([False, True], (12, 1)))
-    with pytest.raises(ValueError, match="No object has view 'size', so that nothing can be fitted to it"):
-        EachView(StandardScaler(), views="size").fit(nobody)
-
-
 def test_a_scaler_that_would_fill_a_sparse_view_is_refused_by_name():
     X = Views(words=sparse.csr_array(np.eye(4)), size=np.arange(4.0)[:, None])
     with pytest.raises(ViewsError, match=r"StandardScaler .* the sparse view 'words'.*views=\[...\]"):

@@ -16,7 +16,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from coview import ConcatenatedViews, EmbeddingViews, SphericalKMeans, TableViews, inspect, load, save
-from coview.exceptions import DataFileError, EngineError, ModelFileError, ParameterError, ViewsError
+from coview.exceptions import DataFileError, ModelFileError, ParameterError, ViewsError
 
 TEXTS = ["red fox", "blue sea", None, "red fox", "", "the sea at night", "blue sea"]
 
@@ -134,23 +134,6 @@ def test_vectors_must_have_one_length():
         front.transform(TEXTS)
 
 
-@pytest.mark.parametrize(
-    ("front", "error", "sentence"),
-    [
-        (EmbeddingViews(), ParameterError, "encoder is not set for view 'body'"),
-        (EmbeddingViews(3), ParameterError, "'encoder' parameter .* must be a callable"),
-        (EmbeddingViews(len, batch_size=0), ParameterError, "batch_size.* must be an int in the range"),
-        (EmbeddingViews(len, "bdy"), ViewsError, "no column 'bdy' for view 'bdy'; .* Did you mean 'body'"),
-        (EmbeddingViews(len, files="bdy"), ViewsError, "files names view 'bdy', but the views are 'body'"),
-        (EmbeddingViews(len, cache="x"), ParameterError, "name must be given where there is a cache"),
-        (EmbeddingViews(Letters(), "none"), ViewsError, "Column 'none' of view 'none' has no value in any row"),
-    ],
-)
-def test_parameters_that_make_no_views(front, error, sentence):
-    with pytest.raises(error, match=sentence):
-        front.fit({"body": ["red", "sea"], "none": [None, None], "v": [[1.0], [2.0]]})
-
-
 def test_a_model_name_is_resolved_once(monkeypatch):
     class Module:
         made: list[str] = []
@@ -167,9 +150,6 @@ def test_a_model_name_is_resolved_once(monkeypatch):
     front = EmbeddingViews("made-for-this-test", batch_size=1).fit(TEXTS)
     np.testing.assert_array_equal(front.transform(TEXTS)["text"], EXPECTED)
     assert Module.made == ["made-for-this-test"]
-
-
-# -- cache
 
 
 def test_only_what_no_run_has_computed_under_that_name_is_computed(tmp_path):
@@ -274,11 +254,3 @@ def test_errors_of_a_network_pass_with_a_note():
     with pytest.raises(ConnectionError) as caught:
         EmbeddingViews(unreachable).fit(TEXTS)
     assert caught.value.__notes__ == ["While the encoder of view 'text' was given 4 items."]
-
-
-def test_a_model_name_needs_sentence_transformers(monkeypatch):
-    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
-    with pytest.raises(
-        EngineError, match=r"'mini' is the name of a model .* pip install sentence-transformers, or pass"
-    ):
-        EmbeddingViews("mini").fit(TEXTS)

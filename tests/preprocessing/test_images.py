@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import pytest
 from scipy import sparse
@@ -11,7 +9,7 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs
 
 from coview import TextViews, Views
-from coview.exceptions import DataFileError, ViewsError
+from coview.exceptions import DataFileError
 from coview.preprocessing import codebook
 from coview.preprocessing.codebook import Codebook
 from coview.preprocessing.images import SiftWords, read_image
@@ -35,9 +33,6 @@ def blobs(seed: int, side: int = 96) -> np.ndarray:
         cy, cx, radius = rng.uniform(8, side - 8), rng.uniform(8, side - 8), rng.uniform(3, 8)
         image[(y - cy) ** 2 + (x - cx) ** 2 < radius**2] = rng.uniform(0.4, 1)
     return image
-
-
-# -- visual words
 
 
 def test_visual_words_count_every_descriptor_once(skimage):
@@ -175,28 +170,6 @@ def test_only_dense_views_are_changed_by_default(points):
     named = Codebook(6, views="words", random_state=0).fit_transform(X)
     assert named["words"].shape == (120, 6)
     assert np.shares_memory(named["image"], X["image"])
-
-
-@pytest.mark.parametrize(
-    ("model", "error", "sentence"),
-    [
-        (
-            Codebook(500),
-            ViewsError,
-            "Codebook cannot find n_words=500 centers in view 'image', which only n_samples=120 objects have.",
-        ),
-        (Codebook({"b": 3}), ViewsError, "n_words has no entry for view 'image'; it names 'b'."),
-        (
-            Codebook(0),
-            ValueError,
-            "must be an int in the range [1, 2147483647] or a dict of such values by view. Got 0 instead.",
-        ),
-        (Codebook(3, softness=-1), ValueError, "The 'softness' parameter of Codebook must be a float"),
-    ],
-)
-def test_bad_parameters_are_refused(points, model, error, sentence):
-    with pytest.raises(error, match=re.escape(sentence)):
-        model.fit(Views(image=points))
 
 
 def test_a_number_of_words_for_each_view(points):

@@ -155,17 +155,6 @@ def test_fitted_objects_without_ids_are_known_by_links_of_one_direction():
     assert_allclose(dense(fitted["words_near"]), formula(dense(X["words"]), dense(X["links"]), 3), atol=1e-12)
 
 
-def test_labels_without_y_and_repeated_ids_are_refused():
-    X = Views(words=np.eye(3), links=np.ones((3, 3)))
-    with pytest.raises(ViewsError, match="labels=True requires y"):
-        NeighborViews(labels=True).fit(X)
-    twice = Views(words=np.eye(3), links=np.ones((3, 3)), ids=["a", "b", "a"])
-    with pytest.raises(ViewsError, match="ids that differ"):
-        NeighborViews(labels=True).fit(twice, [0, 1, 0])
-    with pytest.raises(ValueError, match="continuous"):
-        NeighborViews(labels=True).fit(X, [0.5, 1.5, 2.25])
-
-
 @settings(max_examples=15, deadline=None)
 @given(st.integers(0, 1000), st.sampled_from([0.0503, 0.3071, 0.9013]), st.sampled_from([0, 0.2]))
 def test_small_values_of_sparse_views_are_dropped_after_each_hop(seed, tol, restart):
@@ -176,17 +165,6 @@ def test_small_values_of_sparse_views_are_dropped_after_each_hop(seed, tol, rest
     assert found.nnz == np.count_nonzero(expected)
     assert_allclose(dense(found), expected, atol=1e-12)
     assert_allclose(dense(model.transform(X)["words_near"]), expected, atol=1e-12)
-
-
-def test_transform_needs_the_links_and_a_view_to_smooth():
-    X = make()
-    model = NeighborViews().fit(X)
-    with pytest.raises(ViewsError, match="no view of links"):
-        model.transform(X.select("words"))
-    with pytest.raises(ViewsError, match="none of the views to smooth"):
-        model.transform(X.select("links"))
-    with pytest.raises(ViewsError, match="'words' has 5 features"):
-        model.transform(X.map({"words": lambda m: m[:, :5]}))
 
 
 # -- Labels spread over links: against dense matrix powers; an object's own label is never seen in its row
@@ -276,21 +254,6 @@ def test_an_unlabeled_object_is_what_a_new_one_with_its_links_is(prior):
     expected = near(model.fit_transform(X, y))
     rows = np.flatnonzero(y < 0)
     assert_allclose(near(model.transform(X[rows])), expected[rows], atol=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("settings", "y", "sentence"),
-    [
-        ({}, [-1] * 14, "y has no label: all 14 objects are unlabeled"),
-        ({}, [0, 1], "one label per object: 2 labels for 14 objects"),
-        ({}, [{"a"}] * 14, "Unknown label type .set.. Use numbers only, or strings only"),
-        ({"label_prior": -1}, [1, 0] * 7, "label_prior.* must be a float in the range.* Got -1"),
-        ({"labels": "yes"}, [1, 0] * 7, "'labels' parameter .* must be an instance of 'bool' .* Got 'yes'"),
-    ],
-)
-def test_wrong_labels_are_refused_with_a_sentence(settings, y, sentence):
-    with pytest.raises(ValueError, match=sentence):
-        NeighborViews(**{"labels": True, **settings}).fit(make_of_neighbors_labels()[0], y)
 
 
 def test_a_pipeline_hands_the_labels_over():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 
 import numpy as np
@@ -204,26 +203,6 @@ def test_a_pandas_index_becomes_ids():
     frame = pd.DataFrame({"a": TITLES}, index=["p", "q", "r"])
     assert TextViews().fit_transform(frame).ids.tolist() == ["p", "q", "r"]
     assert TextViews().fit_transform(frame["a"]).ids.tolist() == ["p", "q", "r"]
-
-
-@pytest.mark.parametrize(
-    ("model", "X", "sentence"),
-    [
-        (TextViews({"t": "tilte"}), {"title": TITLES}, "no column 'tilte' for view 't'; its columns are 'title'. Did"),
-        (TextViews(), {"n": [1, 2]}, "A column of text is needed; the columns are 'n'."),
-        (TextViews({"t": "n"}), {"n": ["a", 2]}, "Column 'n' holds int, not text."),
-        (TextViews(), {"a": ["a", "I"], "b": ["red", None]}, "View 'a' cannot be built from column 'a'"),
-        (TextViews({"b": "b"}), {"b": [None, None]}, "Column 'b' of view 'b' has no text in any row."),
-        (TextViews(vectorizer={"z": None}), {"a": TITLES}, "vectorizer names view 'z', but the views are 'a'."),
-        (TextViews(), [], "The table is empty: 0 rows x 1 columns."),
-        (TextViews(), 3, "A data frame, a mapping of columns or a list of mappings, one for each row, is needed, got"),
-    ],
-)
-def test_bad_input_is_refused_with_a_sentence(model, X, sentence):
-    if "cannot be built" in sentence:
-        model = TextViews(vectorizer=CountVectorizer(stop_words="english"))
-    with pytest.raises(ViewsError, match=re.escape(sentence)):
-        model.fit(X)
 
 
 def test_a_fit_says_how_many_texts_it_left_without_a_word():

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.cluster import DBSCAN, KMeans
 from sklearn.decomposition import NMF, PCA
-from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
 
 from coview import (
@@ -260,11 +260,6 @@ def test_many_groups_are_shown_in_parts():
     assert sorted(int(key) for line in below for key in line["groups"]) == list(range(80))
 
 
-def test_classes_have_no_tree():
-    classifier = MultiViewNaiveBayes().fit(DATA.views, DATA.target)
-    assert "hierarchy" not in make_report(classifier, DATA.views, DATA.target, **QUICK).summary
-
-
 # -- The section of a report on objects that no group explains
 
 
@@ -324,14 +319,6 @@ def test_estimators_of_scikit_learn_are_reported(model, given, data):
     assert found["model"]["name"] == type(model).__name__
     assert [view["name"] for view in found["data"]["views"]] == ["x"]
     assert ("scores" in found) == (given == "labels")
-
-
-def test_a_regressor_is_described_and_takes_no_labels(data):
-    X = data[0]["words"].toarray()
-    model = LinearRegression().fit(X, np.arange(60.0))
-    assert "scores" not in checked_of_every_model(make_report(model, X))
-    with pytest.raises(ValueError, match="LinearRegression predicts numbers"):
-        make_report(model, X, np.arange(60.0))
 
 
 def test_a_retriever_is_reported_with_its_searches(data):

@@ -28,7 +28,7 @@ from coview import (
 from coview.datasets import make_topic_views
 from coview.exceptions import ParameterError
 from coview.inspection.by_view import read_by_view
-from coview.report import objects, summary
+from coview.report import objects
 from coview.report.model import describe_model
 from coview.report.scores import score_views
 
@@ -91,21 +91,6 @@ def test_labels_that_the_fit_did_not_use_score_the_model_itself(data):
     held = summary_of(model, X, y, y_fit=known)["scores"]["held_out"]
     assert held["n_hidden"] == 51 and not held["refitted"]
     assert held["measures"][0]["value"] == pytest.approx(np.mean(model.predict(X)[9:] == y[9:]))
-
-
-def test_labels_need_their_objects(make):
-    with pytest.raises(ValueError, match="pass X"):
-        summary_of(make("MultiViewNaiveBayes"), y=["a", "b"])
-
-
-def test_many_objects_are_sampled_and_the_report_says_so(make, data, monkeypatch):
-    X, y = data
-    monkeypatch.setattr(objects, "MOST_OBJECTS", 40)
-    monkeypatch.setattr(summary, "VIEW_OBJECTS", 20)
-    found = summary_of(make("MultiViewPLSA"), X, y, held_out=False)
-    assert found["data"]["n_objects"] == 60 and found["data"]["sampled"] == 40
-    assert len(found["map"]["x"]) == 20 and found["views"]["sampled"] == 20
-    assert found["scores"]["n_objects"] == 40
 
 
 def test_examples_are_members_of_their_groups(make, data):

@@ -173,34 +173,6 @@ def test_claims_in_words_are_checked(toy: Path, claim: str, holds: bool) -> None
     assert found.holds is holds
 
 
-BY = """
-[by]
-paper = ["coin"]
-coview = ["die"]
-"""
-
-
-def test_a_table_says_whose_algorithm_each_row_is(toy: Path) -> None:
-    (toy / "paper.toml").write_text(TOML + BY)
-    text = run_toy(toy)
-    assert "**The published algorithm:** coin. **coview's own, not in the paper:** die." in text
-    assert "| die | coview | 15.00 ± 0.00 |" in text and "| coin | as published |" in text
-
-
-def test_notes_mark_their_figures_and_explained_ones_are_counted(toy: Path) -> None:
-    notes = """claims = []
-    notes = [
-      { data = ["here"], rows = ["coin"], columns = [0.2], explained = true, text = "A fair coin." },
-      { data = ["here"], rows = ["coin", "die"], explained = false, text = "Why so?" },
-    ]"""
-    (toy / "paper.toml").write_text(TOML.replace("claims = []", notes))
-    text = run_toy(toy)
-    assert "| coin | ours | 51.00 ± 1.00 **within** (2) | 51.00 ± 1.00 **below** (1) (2) |" in text
-    assert "| die | ours | 15.00 ± 0.00 (2) | 15.00 ± 0.00 (2) |" in text
-    assert "- (1) Explained: A fair coin.\n- (2) Unexplained: Why so?" in text
-    assert "| Table 1 | 4 | 1 | 0 | 1 | 1 | 2 |" in text
-
-
 def test_rows_of_coview_are_not_compared_with_the_paper_unless_a_claim_names_them(toy: Path) -> None:
     claim = "{ text = 't', check = 'highest', row = 'card', data = ['here'] }"
     named = claim.replace("}", ", against = ['coin'] }")
@@ -214,24 +186,6 @@ def test_rows_of_coview_are_not_compared_with_the_paper_unless_a_claim_names_the
         "least lead 1.00 (die rate 0.1)",
         "behind 35.00 (coin rate 0.1)",
     ]
-
-
-def test_rows_of_coview_stand_beside_the_published_ones_and_claims_are_checked_for_both(toy: Path) -> None:
-    claim = "{ text = 't', check = 'at_least', row = 'coin', data = ['here'], column = 0.1, value = 51.0 }"
-    toml = TOML.replace('rows.here = ["die"]', 'coview = { coin = "die" }').replace(
-        "claims = []", f"claims = [{claim}]"
-    )
-    (toy / "paper.toml").write_text('legend = "Rows of die are ours."\n' + toml)
-    text = run_toy(toy)
-    assert "Rows of die are ours." in text.split("## In short")[0]
-    lines = text.splitlines()
-    first = lines.index("| coin | as published | 51.00 ± 1.00 **within** | 51.00 ± 1.00 **below** |")
-    assert lines[first + 1 : first + 3] == [
-        "| | paper | 51.00 ± 0.10 | 90 |",
-        "| die | coview | 15.00 ± 0.00 | 15.00 ± 0.00 |",
-    ]
-    assert "| where | the paper | as published | found | coview | found |" in lines
-    assert "| table1 | t | holds | 51.00 | does not hold | 15.00 |" in lines
 
 
 # -- Average ranks and tests of methods against scipy

@@ -119,9 +119,6 @@ def test_the_target_view_is_no_part_of_the_query_unless_it_is_named(data, linked
     assert not np.allclose(linked.similarities(new, "image", "image"), by_words)
 
 
-# -- several models
-
-
 def test_the_score_of_several_models_is_the_mean_of_theirs(data):
     models = [LinkPLSA(4, random_state=0), MultiViewCCA(3, random_state=0)]
     each = [CrossModalRetriever(model).fit(data.views[:140]) for model in models]
@@ -231,13 +228,6 @@ def test_raw_text_is_counted_over_named_features_where_there_is_no_vectorizer():
     by_text = retriever.similarities("Red FOX, unknown!", "title", "body")
     counts = np.isin(views.feature_names["title"], ["red", "fox"]).astype(float)
     np.testing.assert_allclose(by_text, retriever.similarities(counts, "title", "body"), atol=1e-6)
-
-
-def test_raw_text_needs_a_source_and_a_view_that_text_can_become(data, linked, texts):
-    with pytest.raises(ValueError, match=r"source must name the view .* 'words', 'image'"):
-        linked.search("red fox")
-    with pytest.raises(ValueError, match="no vectorizer"):
-        linked.search("red fox", source="words")
 
 
 class Colors(TransformerMixin, BaseEstimator):
@@ -431,13 +421,6 @@ def test_words_of_views_without_names_are_asked_for():
     assert retriever.add(new, ids=[40]).search("red fox", "title", "body", k=33).ids.shape == (1, 33)
     silent = CrossModalRetriever(front, lexical=0.0).fit(TABLE)
     silent.add(silent.front_.transform(new), ids=[40])
-
-
-def test_an_empty_list_and_a_second_step_for_tables_are_refused(data):
-    with pytest.raises(ValueError, match="empty list"):
-        CrossModalRetriever([]).fit(data.views)
-    with pytest.raises(ValueError, match="only the first may start with TextViews"):
-        CrossModalRetriever([LinkPLSA(2), make_pipeline(TextViews(), LinkPLSA(2))]).fit(data.views)
 
 
 def test_a_query_of_several_views_stands_between_them(data, linked):

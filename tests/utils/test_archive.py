@@ -26,7 +26,6 @@ from coview import Views, write_views
 from coview.exceptions import DataFileError, ModelFileError, ViewsError
 from coview.utils.archive import read_archive, write_archive
 from coview.utils.atomic import atomic_folder, atomic_path
-from coview.utils.limits import exceeds, text_array
 
 NUMERIC = ["?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8"]
 
@@ -447,19 +446,6 @@ def test_what_is_no_regular_file_is_not_replaced(tmp_path):
 
 
 # -- What a file states is refused where it is out of proportion to its size
-
-
-def test_small_things_are_free_and_large_files_may_ask_for_more():
-    assert not exceeds(2**26, 0) and exceeds(2**26 + 1, 0)
-    assert not exceeds(200 * 10**8, 10**8) and exceeds(200 * 10**8 + 1, 10**8)
-
-
-@pytest.mark.parametrize(
-    "values", [["a", "bcd"], np.array(["a", "bcd"]), np.array(["a", "bcd"], dtype=object), [1, 2.5]]
-)
-def test_texts_become_the_array_that_numpy_makes(values):
-    array = text_array(values, "ids")
-    np.testing.assert_array_equal(array, np.asarray(list(values), dtype=str), strict=True)
 
 
 def test_one_long_text_among_many_is_refused_before_it_costs_memory(tmp_path):

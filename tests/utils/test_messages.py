@@ -23,10 +23,8 @@ from coview import (
     TextViews,
     TfidfViews,
     Views,
-    read_table,
-    read_views,
 )
-from coview.exceptions import DataFileError, InterruptedFitWarning, ViewsError
+from coview.exceptions import InterruptedFitWarning, ViewsError
 from coview.utils import messages
 from coview.utils.messages import cut, did_you_mean, listed, printable, short
 from coview.utils.warn import silenced
@@ -56,16 +54,6 @@ def test_texts_where_numbers_are_needed_are_not_quoted_whole(texts):
     with pytest.raises(ViewsError, match="TextViews") as caught:
         Views(words=texts)
     assert len(str(caught.value)) < 250
-
-
-@pytest.mark.parametrize("name", ["a.csv", "a.jsonl", "a.json"])
-def test_a_latin_1_file_is_to_be_saved_as_utf_8(tmp_path, name):
-    text = "id,n\ncafé,1\n" if name == "a.csv" else '{"id": "café", "n": 1}\n'
-    (tmp_path / name).write_text(text, encoding="latin-1")
-    readers = [read_table] if name == "a.json" else [read_table, read_views]
-    for read in readers:
-        with pytest.raises(DataFileError, match=r"(?i)utf-?8"):
-            read(tmp_path / name)
 
 
 X = Views(words=np.eye(4), links=np.eye(4))

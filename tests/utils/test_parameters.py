@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from inspect import signature
 
 import numpy as np
@@ -67,23 +66,6 @@ def test_nonsense_is_refused_by_name_before_the_data_are_looked_at(name):
             ParameterError, match=rf"^The '{parameter}' parameter of {name} must be .* Got .* instead\."
         ):
             cls(**{parameter: value}).fit(None, None)
-
-
-@pytest.mark.parametrize(
-    ("parameter", "value", "sentence"),
-    [
-        ("tol", "a", "must be a float in the range [0.0, inf). Got 'a' instead."),
-        ("max_iter", 2.5, "must be an int in the range [1, 2147483647]. Got 2.5 instead."),
-        ("init", "best", "must be a str among {'likeliest', 'consensus', 'random'} or an instance of "
-         "'collections.abc.Mapping'. Got 'best' instead."),
-        ("view_weights", "a", "must be a float in the range [0.0, inf), a dict of such values by view or None. Got "
-         "'a' instead."),
-    ],
-)  # fmt: skip
-def test_sentences_are_those_of_scikit_learn(parameter, value, sentence):
-    whole = f"The {parameter!r} parameter of MultiViewPLSA {sentence}"
-    with pytest.raises(ParameterError, match=f"^{re.escape(whole)}$"):
-        MultiViewPLSA(2, **{parameter: value}).fit(np.eye(4))
 
 
 def test_the_command_line_has_its_own_name_for_a_parameter():

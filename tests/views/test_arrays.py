@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
-from coview import PLSA, SphericalKMeans, Views, as_views, read_views
-from coview.exceptions import CoviewError, ViewsError
+from coview import PLSA, SphericalKMeans, Views, as_views
+from coview.exceptions import ViewsError
 from coview.views.arrays import (
     check_not_negative,
     for_sklearn,
@@ -210,30 +210,6 @@ def scipy_accepts(matrix):
     except ValueError:
         return False
     return True
-
-
-def test_lil_and_dok_are_seen_through():
-    lil = sparse.lil_array(DENSE)
-    lil.rows[0] = [0, 77]
-    with pytest.raises(ViewsError, match="cannot be used"):
-        Views(words=lil)
-    np.testing.assert_array_equal(Views(words=sparse.dok_array(DENSE))["words"].toarray(), DENSE)
-    np.testing.assert_array_equal(Views(words=sparse.dia_array(DENSE))["words"].toarray(), DENSE)
-
-
-# -- files
-
-
-def test_a_mudata_file_with_a_column_beyond_the_width_is_refused(tmp_path):
-    mudata = pytest.importorskip("mudata", reason="mudata is not installed; .h5mu files are not tested")
-    h5py = pytest.importorskip("h5py")
-    anndata = pytest.importorskip("anndata")
-    words = anndata.AnnData(sparse.csr_matrix(DENSE))
-    mudata.MuData({"words": words}).write(tmp_path / "data.h5mu")
-    with h5py.File(tmp_path / "data.h5mu", "r+") as file:
-        file["mod/words/X/indices"][0] = 4000
-    with pytest.raises(CoviewError, match="words"):
-        read_views(tmp_path / "data.h5mu")
 
 
 def test_values_of_another_byte_order_and_of_half_precision_pass():

@@ -11,9 +11,8 @@ import pandas as pd
 import polars as pl
 import pytest
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
-from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict, train_test_split
-from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.model_selection import train_test_split
+from sklearn.pipeline import make_pipeline
 
 from coview import (
     AutoClassifier,
@@ -219,34 +218,6 @@ def test_so_do_batches_reports_comparisons_and_suggestions():
 # -- Views pass through scikit-learn's own splitters, searches and pipelines unmodified
 
 
-class NearestMean(ClassifierMixin, BaseEstimator):
-    """Nearest class mean over all views; `weight` scales the first view."""
-
-    def __init__(self, weight=1.0):
-        self.weight = weight
-
-    def _glue(self, X):
-        X = as_views(X)
-        return np.asarray(X.map({X.names[0]: lambda a: a * self.weight}).hstack().todense())
-
-    def fit(self, X, y):
-        glued, self.classes_ = self._glue(X), np.unique(y)
-        self.means_ = np.array([glued[y == label].mean(axis=0) for label in self.classes_])
-        return self
-
-    def predict(self, X):
-        return self.classes_[((self._glue(X)[:, None] - self.means_) ** 2).sum(axis=2).argmin(axis=1)]
-
-
-class Doubled(TransformerMixin, BaseEstimator):
-    def fit(self, X, y=None):
-        self.names_ = X.names
-        return self
-
-    def transform(self, X):
-        return X.map(lambda array: array * 2)
-
-
 @pytest.fixture
 def data():
     rng = np.random.default_rng(0)
@@ -267,21 +238,3 @@ def test_train_test_split_keeps_rows_together(data):
     assert sorted([*train.ids, *test.ids]) == list(range(60))
     np.testing.assert_array_equal(y[train.ids], y_train)
     np.testing.assert_array_equal(y[test.ids], y_test)
-
-
-def test_cross_val_predict_matches_a_loop_by_hand(data):
-    X, y = data
-    folds = KFold(3, shuffle=True, random_state=0)
-    expected = np.empty_like(y)
-    for train, test in folds.split(X):
-        expected[test] = NearestMean().fit(X[train], y[train]).predict(X[test])
-    np.testing.assert_array_equal(cross_val_predict(NearestMean(), X, y, cv=folds), expected)
-
-
-def test_a_pipeline_passes_views_from_step_to_step(data):
-    X, y = data
-    pipeline = make_pipeline(Doubled(), NearestMean()).fit(X, y)
-    assert pipeline[0].names_ == ("words", "image")
-    np.testing.assert_array_equal(pipeline.predict(X), NearestMean().fit(X, y).predict(X))
-    search = GridSearchCV(Pipeline([("two", Doubled()), ("end", NearestMean())]), {"end__weight": [0.5, 1.0]}, cv=2)
-    assert search.fit(X, y).best_score_ > 0.8

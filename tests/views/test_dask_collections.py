@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from coview import Views, as_views, read_views, write_views
+from coview import Views, as_views
 from coview.exceptions import ViewsError
 from coview.views.lazy import LazyViews
 from coview.views.views import is_plain
@@ -191,35 +191,9 @@ def test_what_does_not_fit_is_refused_with_a_sentence(make, text):
         as_views(make())
 
 
-def test_dask_ids_names_of_other_views_and_nan_are_refused():
-    array = da.from_array(WORDS, chunks=(8, 5))
-    with pytest.raises(ViewsError, match="ids must be in memory"):
-        as_views({"words": array}, ids=da.arange(N))
-    with pytest.raises(ViewsError, match="names view 'links'"):
-        as_views({"words": array}, feature_names={"links": ["a"]})
-    with pytest.raises(ViewsError, match="contains NaN"):
-        as_views({"words": array / np.nan}).part(0)
-
-
-def test_views_in_memory_are_never_made_of_dask_collections():
-    array = da.from_array(WORDS, chunks=(8, 5))
-    with pytest.raises(ViewsError, match=r"View 'words' is a dask Array, .* as_views\(\{'words': ...\}\)"):
-        Views(words=array)
-    with pytest.raises(ViewsError, match=r"got lazy views. Keep them lazy with as_views\(X\)"):
-        Views(as_views(array))
-
-
 def test_sizes_of_dense_views_are_known_and_of_sparse_ones_estimated(computed):
     X = as_views({"words": da.from_array(WORDS, chunks=(8, 5))})
     assert X.nbytes == (160, 160, 80) and X.nnz == (40, 40, 20) and not computed
     Y = as_views({"words": sparse_array(WORDS, 8)})
     first = Y.part(0)["words"]
     assert Y.nbytes[0] == first.data.nbytes + first.indices.nbytes + first.indptr.nbytes and Y.nnz is None
-
-
-def test_delayed_parts_of_a_sharded_folder_read_it(tmp_path):
-    X = Views(words=WORDS, links=LINKS)
-    write_views(X, tmp_path / "s", rows_per_shard=8)
-    lazy = read_views(tmp_path / "s")
-    assert not lazy.is_dask
-    assert [len(part) for part in dask.compute(*lazy.delayed_parts())] == [8, 8, 4]

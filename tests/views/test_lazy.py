@@ -164,9 +164,6 @@ def test_a_function_that_drops_rows_is_refused():
         X.collect()
 
 
-# -- refusals
-
-
 @pytest.mark.parametrize(
     ("act", "error", "text"),
     [
@@ -190,13 +187,6 @@ def test_what_cannot_be_done_is_refused_with_a_sentence(act, error, text):
         act(LazyViews.from_views(eager(), 5))
 
 
-def test_parts_with_different_views_do_not_stack():
-    with pytest.raises(ViewsError, match="3 features instead of 2"):
-        stack_views([Views(x=np.eye(2)), Views(x=np.ones((2, 3)))])
-    with pytest.raises(ViewsError, match="ids in all parts or in none"):
-        stack_views([Views(x=np.eye(2)), Views(x=np.eye(2), ids=[1, 2])])
-
-
 # -- in company
 
 
@@ -211,8 +201,3 @@ def test_pickles_come_back_with_their_changes():
     X = LazyViews.from_views(eager(), 5).map(double).rename(words="text")
     again = pickle.loads(pickle.dumps(X))
     assert again.collect() == X.collect()
-
-
-def test_the_size_of_mapped_views_follows_the_function():
-    X = LazyViews.from_views(Views(x=np.ones((100, 8))), 40)
-    assert X.map(first_column).nbytes == (320, 320, 160)

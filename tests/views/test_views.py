@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import pickle
 import re
 
@@ -283,15 +282,6 @@ def test_repr_tells_shape_kind_density_and_presence():
     ]
 
 
-def test_html_repr_is_a_table_with_names_escaped():
-    html = make_views().rename(words="<b>")._repr_html_()
-    assert html.startswith("<table><caption>Views of 4 rows</caption>")
-    assert "<td>&lt;b&gt;</td><td>4 x 3</td><td>sparse float64</td>" in html
-    assert "<b>" not in html
-    assert "in all rows" in html
-    assert "present in 75.0 % of rows" in html
-
-
 # -- immutable, and shared rather than copied
 
 
@@ -325,15 +315,6 @@ def test_no_array_can_be_written_to(part, act):
         array[0] = array[0]
 
 
-def test_the_owner_can_still_write_to_the_source():
-    source, words = np.ones((2, 2)), sparse.csr_array(DENSE)
-    Views(a=source)
-    Views(a=words)
-    source[0, 0] = 2
-    words.data[0] = 2
-    assert source.flags.writeable and words.data.flags.writeable
-
-
 def test_construction_and_slices_share_memory():
     dense, words = DENSE.copy(), sparse.csr_array(DENSE)
     X = Views(dense=dense, words=words)
@@ -344,11 +325,6 @@ def test_construction_and_slices_share_memory():
     assert np.shares_memory(part["dense"], dense)
     assert np.shares_memory(part["words"].data, words.data)
     assert np.shares_memory(X.select("words").rename(words="w")["w"].data, words.data)
-
-
-@pytest.mark.parametrize("duplicate", [lambda X: pickle.loads(pickle.dumps(X)), copy.copy, copy.deepcopy])
-def test_copies_are_equal(duplicate):
-    assert duplicate(make_views()) == make_views()
 
 
 def test_views_do_not_become_one_matrix_by_accident():
@@ -452,12 +428,6 @@ def test_rows_of_several_views_stand_below_each_other():
 def test_rows_that_do_not_belong_together_are_refused(parts, sentence):
     with pytest.raises(ViewsError, match=sentence):
         Views.concat(parts)
-
-
-@pytest.mark.parametrize("texts", [["red fox", "blue sea"], np.array(["red fox", "blue sea"])])
-def test_texts_are_sent_to_their_vectorizer(texts):
-    with pytest.raises(ViewsError, match="TextViews"):
-        Views(text=texts)
 
 
 # -- What all views have in common: ids

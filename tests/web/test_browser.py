@@ -255,16 +255,6 @@ def test_cards_fill_their_rows_for_any_number_of_views(browser, wide, width):
     page.close()
 
 
-def test_prevalence_has_a_scale(browser, wide):
-    page = browser.new_page()
-    page.goto(f"{wide}/#/groups/0/even")
-    page.locator(".prevalence svg").wait_for()
-    labels = page.locator(".prevalence .scale span").all_inner_texts()
-    assert len(labels) == 3 and labels[2] == "0 %" and labels[0].endswith(" %")
-    assert page.locator(".prevalence .ends span").first.inner_text().startswith("1980")
-    page.close()
-
-
 def test_nothing_found_says_so(browser, address):
     page = browser.new_page()
     page.goto(f"{address}/#/objects?q=zebra")

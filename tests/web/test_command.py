@@ -14,14 +14,13 @@ import pytest
 from sklearn.pipeline import make_pipeline
 
 from coview import (
-    LinkPLSA,
     MultiViewNaiveBayes,
     TextViews,
     save,
     write_views,
 )
 from coview.cli import serve as commands
-from coview.exceptions import ModelFileError, ViewsError
+from coview.exceptions import ViewsError
 from coview.web.run import running
 from coview.web.service import load_service
 
@@ -86,20 +85,6 @@ def test_explore_beyond_this_machine_prints_a_token(saved):
         assert "<title>coview explorer" in ask(f"{address}/").text
         assert ask(f"{address}/info").status_code == 401
         assert ask(f"{address}/info", headers={"Authorization": f"Bearer {token}"}).json()["objects"] == 60
-
-
-def test_what_cannot_be_served_is_refused(saved, tmp_path, small):
-    (tmp_path / "bad.coview").write_bytes(b"not a model")
-    with pytest.raises(ModelFileError):
-        load_service(tmp_path / "bad.coview")
-    save(LinkPLSA(3), tmp_path / "new.coview")
-    with pytest.raises(ValueError, match="never fitted"):
-        load_service(tmp_path / "new.coview")
-    write_views(small[0].rename(words="other", image="more"), tmp_path / "others")
-    with pytest.raises(ViewsError, match="was fitted on"):
-        load_service(saved / "r.coview", tmp_path / "others")
-    with pytest.raises(ValueError, match="either a model file or --demo"):
-        commands.explore()
 
 
 def test_a_missing_extra_is_named(monkeypatch):

@@ -292,17 +292,6 @@ def test_held_out_accuracy_is_told_where_the_model_knows_it(labeled):
     assert found["largest_class"] == again.class_prior_.max()
 
 
-def test_what_cannot_be_done_is_refused_in_a_sentence(explorer, small):
-    with pytest.raises(ViewsError, match=r"There is no class 'class 7'; the classes are"):
-        explorer.labeling.refit({"object 3": "class 7"})
-    with pytest.raises(ViewsError, match="There is no object 'object 77'"):
-        explorer.labeling.suggestions({"object 77": "class 0"})
-    topics = Explorer(Service(LinkPLSA(3, random_state=0, max_iter=5).fit(small[0]), small[0]))
-    assert "label" not in topics.pages
-    with pytest.raises(ViewsError, match="Labels are suggested by a classifier"):
-        topics.labeling.suggestions({})
-
-
 def test_a_new_class_is_learned_by_a_refit(explorer, labeled):
     X, names, y = labeled
     renamed = np.flatnonzero((names == "class 2") & (np.arange(len(X)) >= 9))

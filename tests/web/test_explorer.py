@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.cluster import AgglomerativeClustering
 from sklearn.linear_model import Ridge
 
 from coview import (
@@ -92,18 +91,6 @@ def test_pages_that_mean_nothing_are_not_there(small):
         assert Explorer(Service(model, data)).pages == pages, type(model)
 
 
-def test_a_clusterer_without_predict_says_whose_clusters_it_shows(small):
-    dense = small[0].map(lambda matrix: matrix.toarray())
-    model = ConcatenatedViews(AgglomerativeClustering(3)).fit(dense)
-    with pytest.warns(UserWarning, match="taken to be the same"):
-        groups = Explorer(Service(model, dense)).section(0, "groups")
-    assert {group["name"]: group["size"] for group in groups["items"]} == dict(
-        zip("012", np.bincount(model.labels_).tolist())
-    )
-    others = Explorer(Service(model, dense[:-1])).section(0, "groups")
-    assert all("size" not in group for group in others["items"])
-
-
 def test_members_are_those_that_the_model_puts_there_the_typical_ones_first(small):
     X, y = small
     model = MultiViewNaiveBayes().fit(X, y)
@@ -171,30 +158,6 @@ def test_an_object_shows_what_every_model_says_of_it(small):
         assert opinion["by_view"]["image"][0][1] == alone.argmax()
 
 
-def test_lists_tell_objects_by_a_short_column(small):
-    X, y = small
-    titles = [f"what object {i} is about" for i in range(60)]
-    table = {
-        "name": X.ids.tolist(),
-        "kind": ["one kind of them"] * 60,
-        "title": titles,
-        "body": [f"{i} " * 90 for i in range(60)],
-    }
-    browser = Explorer(Service(MultiViewNaiveBayes().fit(X, y), X, table=table))
-    assert [one["about"] for one in browser.objects()["objects"]] == titles[:50]
-    assert browser.known(["object 3", "nobody"]) == [
-        {
-            "id": "object 3",
-            "known": True,
-            "about": titles[3],
-            "label": str(inspect(browser.service.model.preparation.model).predict(X)[3]),
-        },
-        {"id": "nobody", "known": False, "about": None, "label": None},
-    ]
-    bare = Explorer(Service(MultiViewNaiveBayes().fit(X, y), X))
-    assert bare.objects()["objects"][0]["about"].split(", ")[0].startswith("word")  # what it has most of
-
-
 def test_models_of_other_vocabularies_are_refused(small):
     X, y = small
     first = MultiViewNaiveBayes().fit(X, y)
@@ -229,21 +192,6 @@ def test_an_object_has_all_columns_but_that_of_its_name(small, topics):
     X = Views(dict(small[0].items()), feature_names=small[0].feature_names)
     explorer = Explorer(Service(topics, X, table={"key": list(range(60)), "rating": [i % 5 for i in range(60)]}))
     assert explorer.object(4)["columns"] == [["rating", 4]]
-
-
-def test_a_view_without_a_feature_of_an_object_has_no_opinion_of_it(small):
-    X, y = small
-    empty = np.arange(len(X)) % 4 == 0
-    words = sparse.csr_array(np.where(empty[:, None], 0, sparse.csr_array(X["words"]).toarray()))
-    bare = Views({"words": words, "image": X["image"]}, ids=X.ids)
-    explorer = Explorer(Service(MultiViewNaiveBayes().fit(X, y), bare))
-    silent = set(X.ids[empty].tolist())
-    assert not silent & {one["id"] for one in explorer.section(0, "examples")["disputed"]}
-    assert explorer.object(X.ids[0])["opinions"][0]["by_view"]["words"] == []
-    alone = [explorer.service.model.predict(bare.select(view)) for view in ("words", "image")]
-    agreement = explorer.section(0, "views")["agreement"]
-    assert agreement["values"][0][1] == pytest.approx(np.mean((alone[0] == alone[1])[~empty]))
-    assert agreement["counts"][0][1] == int((~empty).sum())  # those that have both
 
 
 def test_shares_of_methods_are_not_sent_as_probabilities(small, topics):

@@ -236,12 +236,6 @@ def test_questions_that_come_together_are_one_call():
     assert found == list(range(1, 101)) and batcher.calls == 1
 
 
-def test_kinds_are_not_mixed():
-    questions = [("abc"[i % 3], i) for i in range(30)]
-    found, batcher = asked(lambda key, numbers: [(key, n) for n in numbers], questions)
-    assert found == questions and batcher.calls == 3
-
-
 def test_what_comes_while_the_model_works_is_the_next_call():
     sizes = []
 
@@ -269,12 +263,6 @@ def test_one_bad_question_fails_alone():
 
     found, _ = asked(picky, [("a", i) for i in range(6)])
     assert isinstance(found[3], ValueError) and [n for n in found if not isinstance(n, ValueError)] == [0, 2, 4, 8, 10]
-
-
-def test_large_batches_are_cut():
-    sizes = []
-    asked(lambda key, numbers: sizes.append(len(numbers)) or numbers, [("a", i) for i in range(10)], most_rows=4)
-    assert sizes == [4, 4, 2]
 
 
 def test_a_long_question_is_asked_in_parts_with_others_between():

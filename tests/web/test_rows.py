@@ -89,39 +89,6 @@ def test_names_are_hashed_as_in_a_stream():
     assert dense(X["x"]).tolist() == hash_rows(rows, 64).toarray().tolist()
 
 
-@pytest.mark.parametrize(
-    ("rows", "sentence"),
-    [
-        (None, "rows must be"),
-        ([], "at least one"),
-        ({}, "contains no views"),
-        ({"nope": [[1]]}, "has no view 'nope'"),
-        ({"words": [[1, 2]]}, "has 3 features, got a row of 2"),
-        ({"words": [[1, 2, "3"]]}, "must be a list of numbers"),
-        ({"words": [[1, 2, [3]]]}, "must be a list of numbers"),
-        ({"words": [["fox", "whale"]]}, "no feature 'whale'"),
-        ({"words": [["fox", 3]]}, r"must be a list of numbers, \{feature: value\}, a text or a list of tokens, got"),
-        ({"links": [["fox", "sea"]]}, r"must be a list of numbers or \{feature: value\}, got \['fox', 'sea'\]"),
-        ({"words": [[1, 2, float("nan")]]}, "not a finite number"),
-        ({"words": {"fox": float("inf")}}, "finite number"),
-        ({"words": {"fox": 10**400}}, "finite number"),
-        ({"words": [[10**400, 1, 1]]}, "must be a list of numbers"),
-        ({"words": {"whale": 1}}, "no feature 'whale'"),
-        ({"words": {"fox": None}}, "finite number"),
-        ({"words": 3}, "must be a list of numbers"),
-        ({"words": []}, "has no rows"),
-        ({"words": ["sea", 3, None]}, "must be a list of numbers"),
-        ({"words": [[1, 2, 0]], "links": [[1, 0], [0, 1]]}, "same number of rows"),
-        ({"links": "text"}, "takes no text"),
-        ({"links": {"f2": 1}}, "no feature 'f2'"),
-        ([{"words": None}], "has no views"),
-    ],
-)
-def test_what_does_not_fit_is_refused_with_a_sentence(rows, sentence):
-    with pytest.raises(ViewsError, match=sentence):
-        rows_to_views(rows, READERS)
-
-
 def test_the_bare_value_of_a_view_of_one_column_is_read_as_in_a_table():
     front = TableViews(columns={"work": ["job"], "money": ["pay"]}).fit(TABLE)
     readers = {view: CellReader(part) for view, part in front.view_inputs().items()}

@@ -80,16 +80,6 @@ def test_predictions_are_those_of_the_model(small):
     assert found["by_view"]["image"]["labels"] == model.predict(X[:5].select("image")).tolist()
 
 
-@pytest.mark.parametrize("name", ["CCAClustering", "SphericalKMeans", "ConsensusClustering", "MultiViewPLSA"])
-def test_the_explorer_shows_the_clusters_of_the_model(name):
-    model, X = fitted(name)
-    labels = model.predict(X)
-    explorer = Explorer(Service(model, X))
-    for cluster in range(3):
-        rows = {one["id"] for one in explorer.members(0, str(cluster), 0, 100)["members"]}
-        assert rows == set(np.flatnonzero(labels == cluster).tolist())
-
-
 def test_objects_are_shown_in_the_groups_that_the_model_predicts():
     class Turned(MultiViewPLSA):
         """Memberships do not choose as `predict` does."""
