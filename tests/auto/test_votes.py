@@ -86,10 +86,13 @@ def test_columns_fewer_than_given_tell_the_same_clusters():
     made = make_blobs_views(n_objects=90, n_clusters=3, random_state=0)
     rows = np.hstack([part - part.mean(axis=0) for part in made.views.values()])
     rows = np.hstack([rows, rows])
-    labels = votes._cluster_rows(rows, 2, 3, [0, 1])
-    rows[:5, : rows.shape[1] // 2] = 0.0  # a few that lack a part go to the nearest centers
-    for codes in (*labels.T, *votes._cluster_rows(rows, 2, 3, [0, 1]).T):
-        assert_array_equal(np.bincount(codes, minlength=3), [30, 30, 30])
+    for lacking in (0, 5):  # a few that lack a part go to the nearest centers
+        rows[:lacking, : rows.shape[1] // 2] = 0.0
+        short = votes._shorten(rows, 2, 3)
+        assert short[1].shape == (90 - lacking, 6)
+        for seed in (0, 1):
+            codes = votes._cluster_rows(rows, short, 2, 3, seed)
+            assert_array_equal(np.bincount(codes, minlength=3), [30, 30, 30])
 
 
 def fit_voter(X, n_clusters: int = 4) -> tuple[GraphVoter, np.ndarray]:

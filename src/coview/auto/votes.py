@@ -24,7 +24,6 @@ from coview.clustering.view_graphs import NeighborGraphEstimator
 from coview.engines.protocol import few_threads, in_threads
 from coview.inspection import one_hot
 from coview.utils import fitted_state as rules
-from coview.utils.progress import counted
 from coview.validation import per_view
 from coview.views.views import Views
 
@@ -91,10 +90,10 @@ class GraphVoter(NeighborGraphEstimator):
             def work(part: Any) -> np.ndarray:
                 return strong_columns(*leading_vectors(Graph.of(part), self.n_clusters, seed, ops))
 
-            return [
-                in_threads(work, of_scale) if ops is None else [*map(work, of_scale)]
-                for of_scale in counted(graphs, "scale", len(graphs))
-            ]
+            parts = [part for of_scale in graphs for part in of_scale]
+            found = in_threads(work, parts, "graph") if ops is None else [*map(work, parts)]
+        n_parts = len(self.part_weights_)
+        return [found[i : i + n_parts] for i in range(0, len(found), n_parts)]
 
     def cluster(
         self, scales: Sequence[Sequence[np.ndarray]], n_clusters: int, seed: int, n_votes: int = N_CLUSTERINGS
@@ -103,14 +102,17 @@ class GraphVoter(NeighborGraphEstimator):
 
         An object without neighbors at a scale has no vote there, -1.
         """
-        votes = []
+        n_parts = len(self.part_weights_)
         with few_threads(len(scales[0][0]), n_clusters):
-            for scale, parts in enumerate(scales):
-                rows = beside_each_other([part[:, :n_clusters] for part in parts], self.part_weights_)
-                seeds = [seed + scale * n_votes + r for r in range(n_votes)]
-                labels = _cluster_rows(rows, len(parts), n_clusters, seeds)
-                votes.append(np.where(rows.any(axis=1, keepdims=True), labels, -1))
-        return np.hstack(votes)
+            blocks = [beside_each_other([part[:, :n_clusters] for part in of], self.part_weights_) for of in scales]
+            short = in_threads(lambda rows: _shorten(rows, n_parts, n_clusters), blocks)
+
+            def work(vote: int) -> np.ndarray:
+                rows, few = blocks[vote // n_votes], short[vote // n_votes]
+                labels = _cluster_rows(rows, few, n_parts, n_clusters, seed + vote)
+                return np.where(rows.any(axis=1), labels, -1)
+
+            return np.column_stack(in_threads(work, range(len(scales) * n_votes)))
 
     def place(self, views: Views, memberships: np.ndarray) -> np.ndarray:
         """Return the mean of the fitted objects' memberships over the neighbors of new objects; 0 where there is none.
@@ -132,24 +134,27 @@ def _divide(sums: np.ndarray) -> np.ndarray:
     return sums / np.where(sums[:, -1:] > 0, sums[:, -1:], 1.0)
 
 
-def _cluster_rows(rows: np.ndarray, n_parts: int, n_clusters: int, seeds: Sequence[int]) -> np.ndarray:
-    """Clusters of rows by k-means with one start, for each seed (rows x seeds).
+def _shorten(rows: np.ndarray, n_parts: int, n_clusters: int) -> tuple[np.ndarray, np.ndarray] | None:
+    """Rows that have all parts, and those with few columns; None where most lack parts or there are few columns.
 
-    Rows that have all parts are brought to twice as many columns as clusters by their singular vectors, which keeps
-    what tells clusters apart, before they are clustered; then all go to the nearest of these centers in the parts that
-    they have.
-    Where most rows lack parts, centers are means of the parts that there are.
+    Their singular vectors, twice as many as clusters, keep what tells clusters apart.
     """
     has = np.array([part.any(axis=1) for part in np.split(rows, n_parts, axis=1)])
     complete = rows[has.all(axis=0)]
     if 2 * len(complete) < has.any(axis=0).sum() or rows.shape[1] <= 2 * n_clusters or len(complete) < n_clusters:
-        return np.column_stack(in_threads(lambda seed: kmeans_of_parts(rows, n_parts, n_clusters, 1, seed)[1], seeds))
-    few = complete @ np.linalg.eigh(complete.T @ complete)[1][:, -2 * n_clusters :]
+        return None
+    return complete, complete @ np.linalg.eigh(complete.T @ complete)[1][:, -2 * n_clusters :]
 
-    def work(seed: int) -> np.ndarray:
-        codes = KMeans(n_clusters, n_init=1, random_state=seed).fit(few).labels_
-        sizes = np.maximum(np.bincount(codes, minlength=n_clusters), 1)
-        centers = (one_hot(codes, n_clusters).T @ complete) / sizes[:, None]
-        return nearest_center(rows, centers, n_parts)
 
-    return np.column_stack(in_threads(work, seeds))
+def _cluster_rows(rows: np.ndarray, short: Any, n_parts: int, n_clusters: int, seed: int) -> np.ndarray:
+    """Clusters of rows by k-means with one start.
+
+    Rows that have all parts are clustered with few columns (see `_shorten`); then all go to the nearest of these
+    centers in the parts that they have. Where most rows lack parts, centers are means of the parts that there are.
+    """
+    if short is None:
+        return kmeans_of_parts(rows, n_parts, n_clusters, 1, seed)[1]
+    complete, few = short
+    codes = KMeans(n_clusters, n_init=1, random_state=seed).fit(few).labels_
+    sizes = np.maximum(np.bincount(codes, minlength=n_clusters), 1)
+    return nearest_center(rows, (one_hot(codes, n_clusters).T @ complete) / sizes[:, None], n_parts)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
@@ -20,6 +20,7 @@ import numpy as np
 
 from coview.engines.reference import Handle
 from coview.engines.reference import ReferenceEngine as Engine
+from coview.utils.progress import counted
 from coview.views.arrays import count_bytes
 from coview.views.lazy import LazyViews, stack_views
 from coview.views.views import Views
@@ -319,8 +320,10 @@ def count_threads(n_jobs: int | None) -> int:
     return max(1, min([wanted, *limits]))
 
 
-def in_threads(function: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
+def in_threads(function: Callable[[Any], Any], items: Sequence[Any], noun: str = "") -> list[Any]:
     """Call a function with each item, several at a time; inside a call BLAS and OpenMP have one thread.
+
+    With a `noun`, progress counts them.
 
     Examples
     --------
@@ -335,7 +338,8 @@ def in_threads(function: Callable[[Any], Any], items: Iterable[Any]) -> list[Any
 
     # calls set the threads of BLAS, which are counted for the process, and would each leave another number behind
     with pools.limit(limits=1, user_api="blas"), ThreadPoolExecutor(n_threads) as team:
-        return list(team.map(work, items))
+        found = team.map(work, items)
+        return list(counted(found, noun, len(items)) if noun else found)
 
 
 def over_rows(views: Any, function: Callable[[Views, int], Any]) -> list[Any]:
