@@ -18,7 +18,7 @@ import inspect as python
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from copy import deepcopy
-from functools import cached_property, partial
+from functools import cached_property, partial, wraps
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -85,14 +85,29 @@ def generate_checks(estimator: Any) -> Iterator[Callable[[], None]]:
     >>> from coview import PLSA
     >>> from coview.testing import generate_checks
     >>> next(generate_checks(PLSA(3))).func.__name__
-    'check_same_seed_same_result'
+    'check_clone'
     """
     assert isinstance(estimator, MultiViewEstimator), (
         f"{type(estimator).__name__} must derive from coview.base.MultiViewEstimator, by which models take in views."
     )
     case = _Case(estimator)
     for check in CHECKS:
-        yield partial(check, case)
+        yield partial(_explained(check), case)
+
+
+def _explained(check: Callable[[_Case], None]) -> Callable[[_Case], None]:
+    """Return a check whose failure says in words which law the estimator breaks."""
+
+    @wraps(check)
+    def explained(case: _Case) -> None:
+        try:
+            check(case)
+        except Exception as error:
+            law = (check.__doc__ or "").strip()
+            said = f"{type(case.estimator).__name__} fails {check.__name__}. {law}\n{type(error).__name__}: {error}"
+            raise AssertionError(said) from error
+
+    return explained
 
 
 def parametrize_with_checks(estimators: Iterable[Any]) -> Any:
@@ -424,12 +439,12 @@ def check_view_without_weight(case: _Case) -> None:
 
 
 CHECKS: tuple[Callable[[_Case], None], ...] = (
+    check_clone,
+    check_inputs_are_left_alone,  # the others would give a model what an earlier one has spoiled
     check_same_seed_same_result,
     check_forms_of_input,
     check_single_precision,
     check_set_output,
-    check_inputs_are_left_alone,
-    check_clone,
     check_save_and_load,
     check_object_lacking_a_view,
     check_failed_fit,
