@@ -69,7 +69,7 @@ def test_weights_that_a_view_comes_with_are_not_put_on_again(change, given, fit_
     y = np.where(np.arange(200) < 60, np.arange(200) % 2, -1)
     model = fit_auto(["latent", "centers"], X, y)
     assert model.scaling_["x"] == ("unit length" if given else "tf-idf")
-    said = {True: "already weighted, as by tf-idf; each row scaled", False: "counts, categories or shares, weighted by"}
+    said = {True: "already weighted; each row scaled", False: "counts, categories or shares, weighted by"}
     assert said[given] in str(inspect(model))
 
 
@@ -88,7 +88,9 @@ def test_what_each_view_was_taken_for_is_told_everywhere(tmp_path):
         save(model, tmp_path / "m.coview")
         told = describe_model(inspect(load(tmp_path / "m.coview")))
         assert "  view 'vector': 20 features, vectors, all columns divided by one number" in told
-        assert "  view 'words': 30 features, counts, categories or shares, weighted by tf-idf" in told
+        assert (
+            "  view 'words': 30 features, counts, categories or shares, weighted by how much each feature tells" in told
+        )
 
 
 def test_candidates_that_see_counts_as_they_are_say_nothing_of_scaling(fit_auto):

@@ -188,6 +188,21 @@ def test_so_few_rows_that_groups_would_be_chance_are_clustered_on_request_alone(
     assert code == 0, error
 
 
+def test_what_makes_clusters_doubtful_is_told(run, tmp_path):
+    rng, table = np.random.default_rng(0), tmp_path / "shop.csv"
+    prices = [f"{euros:.2f}".replace(".", ",") for euros in rng.gamma(2, 40, 60)]
+    rows = [f"{price} €;{price}" for price in [*prices, *prices[:2]]]
+    table.write_text("\n".join(["price;other", *rows]), encoding="utf-8")
+    code, out, error = run(
+        "fit", "auto", table, "--columns", "price=price", "--clusters", 3, "-o", tmp_path / "m.coview"
+    )
+    assert code == 0 and "1 feature, numbers" in out and "There is one column only" in out, error
+    assert "4 of 62 rows are equal to another one" in out
+    table.write_text("text\n" + "the same words\n" * 20)
+    _, out, error = run("fit", "auto", table, "--text", "text=text", "--clusters", 2, "-o", tmp_path / "m.coview")
+    assert "1 cluster without any object" in out, error
+
+
 REFUSED = """
 import sys
 from coview.cli.main import main

@@ -121,6 +121,7 @@ def test_noise_is_called_so_and_makes_no_other_view_suspect():
     noise = rng.normal(size=(200, 6))
     assert relate_views(Views(a=arrays["sizes"], b=noise))["verdict"] == ["unknown", "noise"]
     assert relate_views(Views(arrays, noise=noise))["verdict"] == ["shares"] * 3 + ["noise"]
+    assert relate_views(Views(a=noise))["verdict"] == ["noise"]  # its columns share nothing either
 
 
 def test_objects_that_lack_the_same_views_do_not_make_these_alike():

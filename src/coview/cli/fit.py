@@ -6,12 +6,13 @@ import json
 import shlex
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from coview.cli.files import check_input, guess_views, read_input, table_front
+from coview.cli.files import check_input, guess_views, is_views, read_input, table_front
 from coview.cli.labels import read_target
 from coview.cli.options import Json, Labels, Objects, TableOptions, stop_when_interrupted
 from coview.cli.settings import build_model, clusters_parameter, find_entry, parse_settings
@@ -108,15 +109,24 @@ def fit(
         save(estimator, path)
         fitted = inspect(estimator)
         commands = _suggest_commands(fitted, str(path), labels, objects)
+        equal = _count_equal(fitted.preparation.front, X)
     if as_json:
         from coview.report.report import describe
 
-        about = {"out": str(path), "seconds": round(seconds, 2), "options": words, "next": commands}
+        about = {
+            "out": str(path),
+            "seconds": round(seconds, 2),
+            "options": words,
+            "equal_rows": equal,
+            "next": commands,
+        }
         print(json.dumps({**describe(estimator), **about}))
         return
     lines = describe_model(fitted)
     if no_number and fitted.kind in ("topic", "cluster"):
         lines.append(f"Pass --{fitted.kind}s K for another number.")
+    if equal:
+        lines.append(f"{equal:,} of {quantity(len(X), 'row')} are equal to another one in what the model reads.")
     if labels is not None and fitted.kind != "class":
         lines.append("The labels were not learned from; the report compares them with the groups.")
     lines += [f"Written to {printable(path)} ({seconds:.1f} s). Next:", *(f"  {printable(each)}" for each in commands)]
@@ -167,6 +177,21 @@ def _fit(estimator: Any, X: Any, y: Any) -> float:
     with stop_when_interrupted():
         estimator.fit(X) if y is None else estimator.fit(X, y)
     return time.perf_counter() - begun
+
+
+def _count_equal(front: Any, X: Any) -> int:
+    """Number of rows that are equal to another one, in the columns that views are made of."""
+    if is_views(X):
+        from coview.inspection.known import count_equal
+        from coview.views.views import Views
+
+        return count_equal(X) if isinstance(X, Views) else 0  # lazy ones are not read again
+    import narwhals as nw
+
+    columns = {name for names in front._columns_of_views().values() for name in names}
+    with suppress(TypeError):  # pandas cannot compare lists
+        return int(nw.from_native(X).select(*columns).is_duplicated().sum())
+    return 0
 
 
 def _suggest_commands(model: Any, out: str, labels: str | None, objects: Objects) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from coview.utils.messages import printable
+from coview.utils.messages import printable, quantity
 
 __all__ = ["describe_model"]
 
@@ -29,4 +29,6 @@ def describe_model(fitted: Any) -> list[str]:
         ]
         more = [f"  ... {len(named) - _SHOWN} more"] if len(named) > _SHOWN else []
         lines += [f"{fitted.kind}s:", *named[:_SHOWN], *more]
+        if empty := sizes.count(0):
+            lines.append(f"{quantity(empty, fitted.kind)} without any object: there are fewer different objects.")
     return list(map(printable, lines))

@@ -98,9 +98,7 @@ def relate_views(views: Views, seed: int = 0) -> dict[str, list[Any]]:
         for w in range(v):
             shared[v, w] = shared[w, v] = _compute_shared(wholes[v], wholes[w], rng)
     joined: Any = (shared >= SHARED).any(axis=1)
-    own = np.array(
-        [np.nan if joined[v] or n == 1 else _compute_shared(halves[v][0], halves[v][1], rng) for v in range(n)]
-    )
+    own = np.array([np.nan if joined[v] else _compute_shared(halves[v][0], halves[v][1], rng) for v in range(n)])
     structured: Any = joined | (own >= SHARED)
     verdicts, told = [], np.fmax.reduce([*shared, own, np.zeros(n)])
     for v in range(n):

@@ -11,6 +11,7 @@ from coview.utils.messages import listed, printable, quantity
 
 __all__ = [
     "describe_accuracy",
+    "describe_doubts",
     "describe_links",
     "describe_misaligned",
     "describe_number",
@@ -23,8 +24,8 @@ __all__ = [
 MOST = 10  # methods that one line names
 ABOVE = re.compile(r"level \d+: ")  # before the name of a method for labels above the lowest
 SCALED = {
-    "tf-idf": "counts, categories or shares, weighted by tf-idf",
-    "unit length": "already weighted, as by tf-idf; each row scaled to length 1",
+    "tf-idf": "counts, categories or shares, weighted by how much each feature tells",
+    "unit length": "already weighted; each row scaled to length 1",
     "standard": "numbers, each column divided by its standard deviation",
     "pareto": "amounts, each column divided by the square root of its standard deviation",
     "centered": "vectors, all columns divided by one number",
@@ -73,10 +74,28 @@ def describe_links(links: Mapping[str, Any]) -> str:
     return f"view {links['view']!r}, {quantity(links['n_links'], 'link')}, {used}: {links['why']}"
 
 
-def describe_selection(selection: Selection) -> list[str]:
+def describe_doubts(selection: Selection, n_features: int) -> list[str]:
+    """Return sentences on why chosen clusters may be none; the features are those of all views together.
+
+    Examples
+    --------
+    >>> describe_doubts(Selection(relations={"view": ["a", "b"], "verdict": ["noise", "noise"]}), 20)
+    ["No clear structure was found in 'a', 'b': they share nothing, nor do their columns. The clusters may be chance."]
+    """
+    noise, known = views_that(selection.relations, "noise"), selection.relations.get("view", ())
+    if selection.votes and n_features == 1:
+        return ["There is one column only: the clusters are ranges of its values."]
+    if len(noise) < len(known):
+        what = "neither shared with another view nor between its columns"
+        return [f"No clear structure was found in {listed(noise)}, {what}."] if noise else []
+    why = "they share nothing, nor do their columns" if len(noise) > 1 else "its columns say nothing about each other"
+    return [f"No clear structure was found in {listed(noise)}: {why}. The clusters may be chance."] if noise else []
+
+
+def describe_selection(selection: Selection, n_features: int = 0) -> list[str]:
     """Return lines on what was chosen or combined, and by which evidence; none where there was no choice.
 
-    Of an ontology they name the methods for the labels of the lowest level.
+    Of an ontology they name the methods for the labels of the lowest level. `n_features` are those of all views.
 
     Examples
     --------
@@ -88,9 +107,7 @@ def describe_selection(selection: Selection) -> list[str]:
     if selection.numbers.get("n_clusters"):
         lines.append(describe_number(selection.numbers))
     lines += filter(None, [describe_misaligned(selection.relations)])
-    if noise := views_that(selection.relations, "noise"):
-        what = "neither shared with another view nor between its columns"
-        lines.append(f"No clear structure was found in {listed(noise)}, {what}.")
+    lines += describe_doubts(selection, n_features)
     if selection.accuracy_by_view:
         shares = ", ".join(f"{100 * share:.0f} % ({view})" for view, share in selection.accuracy_by_view.items())
         lines.append(f"accuracy from one view alone: {shares}")

@@ -176,7 +176,8 @@ class Inspection:
             lines.append(f"  view {view!r}: {quantity(expected.n_features, 'feature')}{taken}")
         if self.training.codes is not None:
             lines.append(f"  {self._fitted_on()}")
-        lines += [f"  {line}" for line in describe_selection(self.selection)]
+        width = sum(view.n_features for view in self.views.values())
+        lines += [f"  {line}" for line in describe_selection(self.selection, width)]
         if self.structure.edits:
             lines.append(f"  edited by hand: {quantity(len(self.structure.edits), 'edit')}")
         return "\n".join(lines)

@@ -9,9 +9,11 @@ measurements 0 is a value like others. A model predicts something for an unknown
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from contextvars import ContextVar
 from functools import wraps
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -28,7 +30,15 @@ from coview.views.coerce import as_views
 from coview.views.lazy import LazyViews
 from coview.views.views import Views
 
-__all__ = ["describe_unknown", "note_views", "objects_by_view", "rows_with_values", "takes_counts", "warns_of_unknown"]
+__all__ = [
+    "count_equal",
+    "describe_unknown",
+    "note_views",
+    "objects_by_view",
+    "rows_with_values",
+    "takes_counts",
+    "warns_of_unknown",
+]
 
 _noted: ContextVar[list[Any] | None] = ContextVar("coview_noted_views", default=None)  # of the `predict` at work
 
@@ -100,6 +110,22 @@ def objects_by_view(
         have = views.present[:, v] & (view not in unused)
         described[view] = have if filled is None else have & filled
     return described
+
+
+def count_equal(views: Views) -> int:
+    """Return the number of objects that are equal to another one in all views.
+
+    Examples
+    --------
+    >>> count_equal(Views(words=np.array([[1, 2], [0, 0], [1, 2], [2, 1]])))
+    2
+    """
+    filled = [sparse.csr_array(matrix) for matrix in views.values()]
+    rows = sparse.csr_array(sparse.hstack([*filled, views.present]))
+    rows.sort_indices()
+    cuts = list(pairwise(rows.indptr.tolist()))
+    counts = Counter((rows.indices[a:b].tobytes(), rows.data[a:b].tobytes()) for a, b in cuts)
+    return sum(count for count in counts.values() if count > 1)
 
 
 def describe_unknown(known: Any, ids: Any, labels: Any, most: int = 5) -> str | None:

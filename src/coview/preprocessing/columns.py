@@ -35,6 +35,7 @@ __all__ = [
     "is_missing",
     "is_number_or_date",
     "is_rows",
+    "read_amounts",
     "read_columns",
     "read_dates",
     "read_vectors",
@@ -48,6 +49,15 @@ _WRITTEN_DATE = re.compile(
     r"(?:(?P<month>[A-Za-z]{3,9})\.? +(?P<day>\d{1,2})(?:st|nd|rd|th)?"
     r"|(?P<first>\d{1,2})(?:st|nd|rd|th|\.)? +(?P<then>[A-Za-z]{3,9})\.?),? +(?P<year>\d{4})"
 )
+# 8,31 and 1.234,50 and € 8.31
+_CURRENCY = r"(?:[€$£¥₹%]|EUR|USD|GBP|CHF)"
+_AMOUNT = re.compile(rf"([-+\u2212]?)\s?({_CURRENCY}?)\s?([-+\u2212]?)(\d[\d.,]*)\s?({_CURRENCY}?)")
+_GROUPS = re.compile(r"(?<=\d)[ '\u2019\u00a0\u202f](?=\d{3}(?!\d))")  # between thousands
+_NOTATIONS = [  # three digits behind a sign are thousands, if all numbers can be read like that
+    (thousands, re.compile(rf"(?:\d{{1,3}}(?:\{thousands}\d{{3}})+|\d+)(?:\{decimal}{fraction})?"))
+    for fraction in (r"(?:\d\d?|\d{4,})", r"\d+")
+    for thousands, decimal in (",.", ".,")
+]
 _MONTHS = (
     *("january", "february", "march", "april", "may", "june"),
     *("july", "august", "september", "october", "november", "december"),
@@ -161,6 +171,8 @@ class Table:
         # numbers among None are objects to NumPy
         if all(cell is None or _is_number(cell) for cell in cells):
             return np.array([np.nan if cell is None else cell for cell in cells])
+        if (amounts := read_amounts(cells)) is not None:
+            return amounts
         dates = read_dates(cells)
         if np.array_equal(np.isnat(dates), [cell is None for cell in cells]):
             return as_years(dates)
@@ -269,7 +281,9 @@ def read_dates(cells: list[Any]) -> np.ndarray:
     try:
         return np.array(found, dtype="datetime64[s]")
     except ValueError:  # such as the 31st of February
-        return np.full(len(cells), "NaT", dtype="datetime64[s]")
+        if len(cells) > 1:
+            return np.concatenate([read_dates([cell]) for cell in cells])
+        return np.array(["NaT"], dtype="datetime64[s]")
 
 
 def _as_iso(text: str) -> str:
@@ -283,6 +297,32 @@ def _as_iso(text: str) -> str:
     return "NaT" if number is None else f"{match['year']}-{number:02}-{int(match['day'] or match['first']):02}"
 
 
+def read_amounts(cells: list[Any]) -> np.ndarray | None:
+    """Return texts with decimal commas or signs of currencies as numbers; None where some are others, or none has any.
+
+    Examples
+    --------
+    >>> read_amounts(["8,31", None, "1.234,50", "7"]).tolist(), read_amounts(["€ 8.31", "-5 €"]).tolist()
+    ([8.31, nan, 1234.5, 7.0], [8.31, -5.0])
+    >>> read_amounts(["$1,200", "$ 950"]).tolist(), read_amounts(["8.5", "9"]), read_amounts(["1,2", "1,2,3"])
+    ([1200.0, 950.0], None, None)
+    """
+    signs, digits, marked = [], [], False
+    for cell in cells:
+        match = _AMOUNT.fullmatch(_GROUPS.sub("", cell.strip())) if isinstance(cell, str) else None
+        if match is None and cell is not None:
+            return None
+        before, currency, sign, number, after = ("", "", "", "", "") if match is None else match.groups()
+        signs.append(-1 if before + sign in ("-", "\u2212") else 1)
+        digits.append(number)
+        marked |= bool(currency or after or "," in number)
+    for thousands, pattern in _NOTATIONS if marked else ():
+        if all(pattern.fullmatch(number) for number in digits if number):
+            plain = (number.replace(thousands, "").replace(",", ".") or "nan" for number in digits)
+            return np.array([sign * float(number) for sign, number in zip(signs, plain)])
+    return None
+
+
 def find_odd_cell(cells: list[str]) -> str | None:
     """Return the first text that is none of the numbers and dates that nearly all others are; None if they are not.
 
@@ -291,7 +331,8 @@ def find_odd_cell(cells: list[str]) -> str | None:
     >>> find_odd_cell([*map(str, range(30)), "many"]), find_odd_cell(["1", "many"])
     ('many', None)
     """
-    odd = [*islice((cell for cell in cells if not is_number_or_date(cell)), len(cells) // 10 + 1)]
+    others = (cell for cell, none in zip(cells, np.isnat(read_dates(cells))) if none)  # dates are read all at once
+    odd = [*islice((cell for cell in others if not is_number_or_date(cell)), len(cells) // 10 + 1)]
     return odd[0] if odd and 10 * len(odd) <= len(cells) else None
 
 
@@ -300,7 +341,7 @@ def is_number_or_date(cell: Any) -> bool:
     try:
         return math.isfinite(float(cell))
     except (TypeError, ValueError):
-        return not np.isnat(read_dates([cell])[0])
+        return read_amounts([cell]) is not None or not np.isnat(read_dates([cell])[0])
 
 
 def as_years(dates: np.ndarray) -> np.ndarray:

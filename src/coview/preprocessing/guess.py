@@ -10,7 +10,15 @@ from typing import Any
 import numpy as np
 
 from coview.exceptions import ViewsError
-from coview.preprocessing.columns import Table, as_table, find_missing, find_odd_cell, is_number_or_date, read_vectors
+from coview.preprocessing.columns import (
+    Table,
+    as_table,
+    find_missing,
+    find_odd_cell,
+    is_number_or_date,
+    read_dates,
+    read_vectors,
+)
 from coview.preprocessing.vectorizer import TextVectorizer, are_lists, find_separators, holds_ideographs
 from coview.utils.messages import listed
 
@@ -130,7 +138,8 @@ def _find_id(table: Table) -> Any:
         plain = all(isinstance(cell, (str, int)) and not isinstance(cell, bool) for cell in cells)
         if not plain or len(set(map(str, cells))) < len(cells):
             continue
-        if named or all(isinstance(cell, str) and len(cell.split()) == 1 for cell in cells):
+        counted = cells == list(range(cells[0], cells[0] + len(cells))) if isinstance(cells[0], int) else False
+        if named or counted or all(isinstance(cell, str) and len(cell.split()) == 1 for cell in cells):
             return name
     return None
 
@@ -154,15 +163,15 @@ def _find_kind(table: Table, name: Any, ids: Collection[str] | None, whole: Tabl
     if few and _LABEL.search(str(name)) and not isinstance(cells[0], float):
         return "label", ""
     texts = all(isinstance(cell, str) for cell in cells)
-    numbers = texts and all(map(is_number_or_date, cells))
-    # one that is none may be outside of the sample
-    if odd := find_odd_cell(_filled_cells(whole, name)) if numbers else None:
+    # one that is no number or date may be outside of the sample
+    beyond = texts and table.n_rows < whole.n_rows and all(map(is_number_or_date, cells))
+    if odd := find_odd_cell(_filled_cells(whole, name)) if beyond else None:
         return "unused", _ODD.format(odd[:30])
     values = table.column(name)
     if values.dtype != object:
         if _ID.search(str(name)):
             return "unused", "its numbers are names"
-        dates = isinstance(cells[0], str) or hasattr(cells[0], "year") or str(name).lower() == "year"
+        dates = str(name).lower() == "year" or not np.isnat(read_dates(cells[:1])[0])
         return ("dates" if dates else "numbers"), ""
     if ids is not None and _are_links(cells, ids):
         return "tokens", ""

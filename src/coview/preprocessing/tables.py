@@ -327,7 +327,7 @@ class TableViews(RawTransformer):
                 )
             # the model expects all features of a view, so that an absent column is filled like empty cells
             empty = np.full(table.n_rows, np.nan)
-            values = {name: table.column(name) if name in there else empty for name in names}
+            values = {name: self._values(table, name) if name in there else empty for name in names}
             gaps = {name: find_missing(column) for name, column in values.items()}
             # an object lacks a view only where all of its columns are empty
             present[view] = ~np.all(list(gaps.values()), axis=0)
@@ -339,6 +339,10 @@ class TableViews(RawTransformer):
             if (columns := self._column_input(view, names).feature_names) is not None:
                 feature_names[view] = columns
         return Views(arrays, ids=table.ids, present=present, feature_names=feature_names)
+
+    def _values(self, table: Table, name: Any) -> np.ndarray:
+        """A column as in the fit: some rows of one of categories may be numbers and dates alone."""
+        return np.fromiter(table.cells(name), object, table.n_rows) if name in self.categories_ else table.column(name)
 
     def _block(self, view: str, name: Any, values: np.ndarray, missing: np.ndarray, present: np.ndarray) -> Any:
         """The features of one column."""

@@ -28,6 +28,7 @@ __all__ = ["STOPPED", "TextVectorizer", "find_separators", "is_char_ngram", "mak
 _WORD = re.compile(r"\w+(?:[-.]\w+)*(?:\+{1,2}|#)?")
 _PARTS = re.compile(r"[-._]+")
 _IDEOGRAPHS = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]+")  # scripts that write words without spaces
+_SYMBOLS = re.compile("[\u2190-\u2bff\U0001f000-\U0001faff]")  # emoji, arrows and the like
 _LONGEST = 200  # letters; what is longer is no word, but a picture or a key in text
 _LETTERS = frozenset("cr")  # names of programming languages; other single letters are fragments
 _REMEMBERED = 1 << 16  # parts of texts that were split; some 10 MB
@@ -150,7 +151,10 @@ class TextVectorizer(CountVectorizer):
         except ParameterError:
             raise
         except ValueError as error:  # no words at all
-            raise ViewsError(" ".join(str(error).split())) from None
+            why = " ".join(str(error).split())
+            if why.startswith("empty vocabulary"):
+                why = "its texts hold no words, or stop words alone. Read them as categories, or leave the column out."
+            raise ViewsError(why) from None
         words = counter.get_feature_names_out()
         kept = np.flatnonzero(self._keep_columns(counts, words))
         if not len(kept):
@@ -365,8 +369,8 @@ def are_lists(texts: Sequence[str]) -> bool:
 
 
 def holds_ideographs(texts: Sequence[str]) -> bool:
-    """Tell whether most texts are in a script without spaces between the words."""
-    return 2 * sum(_IDEOGRAPHS.search(text) is not None for text in texts) > len(texts)
+    """Tell whether most texts are in a script without spaces between the words, or emoji."""
+    return 2 * sum(bool(_IDEOGRAPHS.search(text) or _SYMBOLS.match(text)) for text in texts) > len(texts)
 
 
 def read_noted_list(text: str) -> list[str] | None:
@@ -448,8 +452,8 @@ _known_words = _Remembered(_split_words)
 
 
 def _find_fragments(text: str) -> list[str]:
-    """Single letters and small numbers: of a text that has nothing else, they are what it says."""
-    return [word for word in _WORD.findall(text) if len(word) <= _LONGEST]
+    """Single letters and small numbers, or else emoji: of a text that has nothing else, they are what it says."""
+    return [word for word in _WORD.findall(text) if len(word) <= _LONGEST] or _SYMBOLS.findall(text)
 
 
 def _count_terms(word: str) -> bool:

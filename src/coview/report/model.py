@@ -15,7 +15,7 @@ from coview._version import __version__
 from coview.catalog import ESTIMATORS
 from coview.editing.log import describe_record
 from coview.inspection import Inspection
-from coview.inspection.choice import describe_number, describe_selection, describe_votes
+from coview.inspection.choice import describe_doubts, describe_number, describe_selection, describe_votes
 from coview.utils.messages import cut
 
 __all__ = ["describe_model", "written"]
@@ -38,7 +38,8 @@ def describe_model(inspection: Inspection, saved_with: Mapping[str, str] | None 
         if stage is not None
     ]
     alone = inspection.preparation.model is inspection.estimator or len(stages) == 1
-    chosen = describe_selection(inspection.selection)
+    width = sum(view.n_features for view in inspection.views.values())
+    chosen = describe_selection(inspection.selection, width)
     return {
         "name": class_name,
         "title": inspection.name,
@@ -71,8 +72,9 @@ def _describe_in_words(inspection: Inspection, otherwise: str) -> str:
     if votes:
         numbers = inspection.selection.numbers
         # clusters that nothing bears out are never shown without saying so
-        doubt = f" {describe_number(numbers)}" if max(numbers.get("information", ()), default=1.0) <= 0 else ""
-        return describe_votes(votes) + doubt
+        doubts = [describe_number(numbers)] if max(numbers.get("information", ()), default=1.0) <= 0 else []
+        width = sum(view.n_features for view in inspection.views.values())
+        return " ".join([describe_votes(votes), *doubts, *describe_doubts(inspection.selection, width)])
     if not weights:
         return otherwise
     used = sum(weight > 0 for weight in weights)

@@ -28,6 +28,7 @@ from coview.inspection.features import (
     top_features,
 )
 from coview.inspection.hierarchy import group_hierarchy
+from coview.inspection.known import count_equal
 from coview.inspection.labels import label_tree
 from coview.inspection.measures import fit_curves
 from coview.inspection.names import LEAST_DEVIATION, measured_word, own_names
@@ -258,6 +259,7 @@ def _describe_data(s: Summary) -> dict[str, Any]:
         **section,
         "as_fitted": objects.as_fitted,
         "sampled": len(views) if len(views) < (objects.n_objects or 0) else None,
+        "equal": count_equal(views),
         "complete": float(views.present.all(axis=1).mean()) if len(views) else 1.0,
         "absent": [name for name in inspection.views if name not in views],
     }
