@@ -19,6 +19,7 @@ from coview import (
 from coview.inspection.features import keyed_names
 from coview.plot import (
     CandidatesDisplay,
+    EffectsDisplay,
     ObjectiveDisplay,
     ObjectMapDisplay,
     PrevalenceDisplay,
@@ -79,6 +80,20 @@ def test_prevalence_is_drawn_as_lines_over_time_and_as_a_map_of_categories(data)
     classes = PrevalenceDisplay.from_estimator(model, X.select("words"), by=[f"class {label}" for label in y])
     drawn(classes)
     assert_allclose(np.asarray(classes.ax_.images[0].get_array()), classes.table.shares[:, classes.drawn])
+
+
+def test_effects_are_drawn_as_curves_and_as_points(data):
+    X, y = data
+    known = {"year": np.arange(60) % 7, "class": [f"class {label}" for label in y]}
+    model = LinkPLSA(3, random_state=0).fit(X.select("words"))
+    effects = inspect(model).effects(X.select("words"), "~ spline(year, 3) + class", known)
+    display = effects.plot()
+    drawn(display)
+    for line, g in zip(display.ax_.lines, display.drawn):
+        assert_allclose(line.get_ydata(), effects.predict("year").share[:, g])
+    points = EffectsDisplay(effects, "class", n_groups=2).plot()
+    drawn(points)
+    assert len(points.drawn) == len(points.ax_.containers) == 2
 
 
 def test_measurements_are_drawn_by_deviations_and_vectors_not_at_all(vectors):

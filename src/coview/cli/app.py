@@ -69,7 +69,7 @@ _OPTIONS = {
     "fit": {"y": "--labels"},
     "compare": {"y": "--labels", "cv": "--folds", "n_clusters": "--clusters", "label_share": "--share"},
     "label": {"y": "--labels", "n": "--count"},
-    "report": {"y": "--labels"},
+    "report": {"y": "--labels", "formula": "--effects"},
     "edit": {"n": "--reduce", "X": "DATA", "names": "--rename"},
 }
 

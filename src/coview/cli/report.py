@@ -34,6 +34,13 @@ def report(
         ),
     ] = None,
     by: By = None,
+    effects: Annotated[
+        str | None,
+        typer.Option("--effects", help='Columns that shares depend on: "~ party + spline(date)"; needs a raw table.'),
+    ] = None,
+    clusters: Annotated[
+        str | None, typer.Option("--clusters", help="With --effects: the column that tells which rows belong together.")
+    ] = None,
     stability: Annotated[
         bool,
         typer.Option(
@@ -49,6 +56,8 @@ def report(
         raise ValueError("--labels requires the objects: pass their table, or the folder of their views, too.")
     if by and objects.table is None:
         raise ValueError("--by names columns of a raw table: pass the table, too.")
+    if effects and objects.table is None:
+        raise ValueError("--effects names columns of a raw table: pass the table, too.")
 
     from coview import inspect, load
     from coview.io.models import outline
@@ -76,6 +85,8 @@ def report(
             X,
             y,
             by=columns,
+            effects=effects,
+            clusters=clusters,
             held_out="auto" if held_out is None else held_out,
             stability=stability,
             made_from={"model file": model, "data": source, "labels": labels, "table": objects.table},

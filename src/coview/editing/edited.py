@@ -812,6 +812,10 @@ class EditedModel(MultiViewEstimator):
             _predict=lambda objects: self.read_objects(objects)[1],
             _transform=lambda objects: self.read_objects(objects)[0],
             _memberships_by_view=None if inner._memberships_by_view is None else by_view,
+            # a drop and a split ask models again, which no sum of shares tells
+            _edits=None
+            if self.splits_ or any(groups.dropped)
+            else (inner, lambda shares: groups.memberships([shares])[:, positions]),
         )
         if groups.whole:  # renamed at most: all that the model says of its groups holds
             return answer

@@ -15,6 +15,7 @@
     captions    objects of a raw table in a line each
     hierarchy   the groups as a tree
     prevalence  groups over time, by numbers and by categories
+    effects     shares of groups regressed on covariates
     quality     coherence of groups, and how different they are
     by_view     the same objects read from all views, from each alone, and without each
     outliers    objects that no group explains

@@ -30,6 +30,7 @@ import numpy as np
 
 from coview.exceptions import ViewsError
 from coview.inspection.choice import describe_scaling, describe_selection
+from coview.inspection.effects import Effects, estimate_effects, measure_shares, read_formula
 from coview.inspection.features import Features, described_features, name_by_features
 from coview.inspection.hierarchy import GroupHierarchy, group_hierarchy
 from coview.inspection.memberships import dense, label_codes, one_hot
@@ -119,6 +120,9 @@ class Inspection:
         Returns objects x labels, under an ontology.
     _transform : function of X or None
         The estimator's `transform`, which `inspect` fills in.
+    _edits : tuple or None
+        Of an edited model, the inspection of the one inside and a function from its memberships to those after the
+        edits, where edits are sums of groups.
 
     Examples
     --------
@@ -156,6 +160,7 @@ class Inspection:
     _log_likelihood: Callable[[Any], float] | None = None
     _label_sets: Answer | None = None
     _transform: Answer | None = None
+    _edits: tuple[Inspection, Answer] | None = None
 
     def __post_init__(self) -> None:
         if self.preparation is None:
@@ -450,6 +455,54 @@ class Inspection:
         if memberships is None:
             raise ViewsError(f"{self.name} cannot tell which groups these objects belong to: it has no predict.")
         return group_prevalence(self.groups, self.group_names, memberships, values, by=name, n_bins=n_bins)
+
+    def effects(self, X: Any, formula: str, covariates: Any = None, *, clusters: Any = None) -> Effects:
+        """Estimate how the share of each group depends on what is known of the objects, with intervals.
+
+        Shares of all objects are regressed on the covariates by least squares. Of topic models of counts they are
+        measured without the bias that `transform` has for short objects, so that the intervals count what the words of
+        an object leave open; of other models they are the memberships, taken as they are. Errors are robust to unequal
+        variances, and within clusters. That the topics themselves were estimated is not counted.
+
+        Parameters
+        ----------
+        X : what the model takes
+            The objects.
+        formula : str
+            The covariates, such as "~ party + spline(date)": numbers and dates are lines, or curves with
+            ``spline(column)`` or ``spline(column, 4)`` (degrees of freedom); texts are categories, compared with the
+            first one of the alphabet. Names with other signs stand in back quotes.
+        covariates : table or mapping, optional
+            What has the columns of the formula; by default X, where it is a raw table.
+        clusters : array-like (n_objects,) or str, optional
+            What objects belong together, such as the speech of a paragraph, or the column that tells it.
+
+        Returns
+        -------
+        Effects
+            A dict of lists that prints as a table; `predict(term)` has the expected shares, `plot(term)` draws them.
+
+        Examples
+        --------
+        >>> from coview import LinkPLSA, inspect
+        >>> from coview.datasets import make_topic_views
+        >>> data = make_topic_views(n_objects=200, n_clusters=3, random_state=0)
+        >>> model = LinkPLSA(3, random_state=0).fit(data.views)
+        >>> known = {"year": 2000 + np.arange(200) % 20, "label": ["abc"[label] for label in data.target]}
+        >>> effects = inspect(model).effects(data.views, "~ label + spline(year)", known)
+        >>> effects["term"][::3]
+        ['label b', 'label c', 'year, 2000 to 2019']
+        """
+        self._check_groups()
+        names = [name for name, _ in read_formula(formula)] + ([clusters] if isinstance(clusters, str) else [])
+        columns = named_columns(X if covariates is None else covariates, names)
+        check_same_order(X, clusters, "clusters")
+        objects = self.preparation.prepare(X)
+        shares = measure_shares(self, objects)
+        if shares is None:
+            raise ViewsError(f"{self.name} cannot tell which groups these objects belong to: it has no predict.")
+        own = columns[clusters] if isinstance(clusters, str) else clusters
+        return estimate_effects(self.groups, self.group_names, shares, formula, columns, own)
 
     def _check_view(self, view: Any) -> None:
         if not isinstance(view, str) or view not in self.views:

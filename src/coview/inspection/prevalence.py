@@ -28,7 +28,7 @@ from coview.utils.tables import ResultTable
 from coview.utils.warn import warn_user
 from coview.views.views import NamedViews
 
-__all__ = ["Bins", "group_prevalence", "make_bins", "named_columns"]
+__all__ = ["Bins", "group_prevalence", "make_bins", "named_columns", "read_dated"]
 
 LEAST_PERIODS, MOST_PERIODS = 4, 24  # of time
 N_BINS = 8  # of numbers
@@ -172,7 +172,7 @@ def make_bins(values: Any, by: str = "value", n_bins: int | None = None) -> Bins
     cells = [None if isinstance(cell, str) and not cell.strip() else cell for cell in as_table({by: values}).cells(by)]
     if all(cell is None for cell in cells):
         raise ViewsError(f"{by!r} has no value: all {len(cells):,} of them are missing.")
-    dates, shortest = _as_dates(cells, by)
+    dates, shortest = read_dated(cells, by)
     if dates is not None:
         return _periods(dates, n_bins or MOST_PERIODS, [part for part in (DAYS, *MONTHS) if part >= shortest])
     column = as_table({by: cells}).column(by)
@@ -185,8 +185,8 @@ def make_bins(values: Any, by: str = "value", n_bins: int | None = None) -> Bins
     return _categories(cells, n_bins or MOST_CATEGORIES, by)
 
 
-def _as_dates(cells: list[Any], by: str) -> tuple[np.ndarray | None, int]:
-    """Dates, where cells are dates but for a few, which count as missing; and the shortest period they tell apart."""
+def read_dated(cells: list[Any], by: str) -> tuple[np.ndarray | None, int]:
+    """Return dates, where cells are dates but for a few (as missing), and the shortest period that they tell apart."""
     known, shortest = [cell for cell in cells if cell is not None], DAYS
     if all(isinstance(cell, str) and _MONTH.fullmatch(cell) for cell in known):
         shortest = 1 if any(len(cell) > 4 for cell in known) else 12

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from coview.plot.candidates import CandidatesDisplay
 from coview.plot.curves import ObjectiveDisplay, StreamDisplay
+from coview.plot.effects import EffectsDisplay
 from coview.plot.hierarchy import HierarchyDisplay
 from coview.plot.objects import ObjectMapDisplay
 from coview.plot.prevalence import PrevalenceDisplay
@@ -15,6 +16,7 @@ from coview.plot.topics import TopicsDisplay
 
 __all__ = [
     "CandidatesDisplay",
+    "EffectsDisplay",
     "HierarchyDisplay",
     "ObjectMapDisplay",
     "ObjectiveDisplay",

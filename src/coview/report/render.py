@@ -59,6 +59,7 @@ def list_sections(summary: Summary) -> list[tuple[str, str, str]]:
         ("groups", noun.capitalize(), noun.capitalize()),
         ("map", "Map of objects", "Map"),
         ("prevalence", f"Prevalence of the {noun}", "Prevalence"),
+        ("effects", f"Effects on the {noun}", "Effects"),
         ("hierarchy", f"Tree of the {noun}", "Tree"),
         ("examples", "Disputed objects", "Disputes"),
         ("outliers", "Outliers", "Outliers"),

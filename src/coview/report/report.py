@@ -11,6 +11,7 @@ from typing import Any
 from markupsafe import escape
 
 from coview.inspection import Inspection, inspect
+from coview.inspection.effects import read_formula
 from coview.inspection.prevalence import named_columns
 from coview.report.model import describe_model
 from coview.report.render import list_sections, render_page
@@ -107,6 +108,8 @@ def make_report(
     *,
     y_fit: Any = None,
     by: Any = None,
+    effects: str | None = None,
+    clusters: str | None = None,
     held_out: bool | str = "auto",
     stability: bool = False,
     max_objects: int | None = None,
@@ -131,6 +134,11 @@ def make_report(
     by : {name: array-like}, or list of str, optional
         What is known of each object beside the views: dates, numbers or categories, or the columns of a raw table. The
         report shows how prevalent the topics, clusters or classes are by each of them.
+    effects : str, optional
+        A formula of columns of the raw table X, such as "~ party + spline(date)": the report shows how the share of
+        each group depends on them; see `Inspection.effects`.
+    clusters : str, optional
+        With `effects`, the column that tells which objects belong together.
     held_out : bool or "auto", default="auto"
         Without `y_fit`: fit a copy of the model with a quarter of the labels hidden (of the objects, where it takes no
         labels), and judge its views, and a classifier itself, on those. "auto" does so where iterations of the fit took
@@ -172,6 +180,10 @@ def make_report(
     given = {"y": y, "y_fit": y_fit, **{f"by[{name!r}]": values for name, values in columns.items()}}
     for name, values in given.items():
         check_same_order(X, values, name)
+    asked: dict[str, Any] | None = None
+    if effects is not None:
+        names = [*(name for name, _ in read_formula(effects)), *([clusters] if clusters else [])]
+        asked = {"formula": effects, "columns": named_columns(X, names), "clusters": clusters}
     with progress("report"):
         summary = {
             "format": FORMAT,
@@ -179,7 +191,7 @@ def make_report(
             "title": title or f"{inspection.name} report",
             "model": describe_model(inspection, saved_with),
             "files": {name: str(path) for name, path in (made_from or {}).items() if path is not None} or None,
-            **summarize(inspection, X, y, y_fit, held_out, max_objects, map_method, columns, stability),
+            **summarize(inspection, X, y, y_fit, held_out, max_objects, map_method, columns, stability, asked),
         }
     return Report(
         to_jsonable({key: section for key, section in summary.items() if section is not None or key == "noun"})
@@ -200,6 +212,7 @@ def describe(model: Any, X: Any = None, y: Any = None, **settings: Any) -> dict[
     ``quality``       coherence of each group, and how different the groups are
     ``views``         how good each view is alone, and all without it
     ``prevalence``    share of each group by date, number or category (with `by`)
+    ``effects``       how shares depend on covariates (with `effects`)
     ``hierarchy``     the tree of the groups
     ``map``           a position in the plane for each object
     ``scores``        agreement with the labels (with `y`)

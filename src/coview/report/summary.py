@@ -19,6 +19,7 @@ from coview.exceptions import ParameterError, ViewsError
 from coview.inspection import Features, Inspection
 from coview.inspection.by_view import ViewReadings, read_by_view
 from coview.inspection.choice import views_that
+from coview.inspection.effects import estimate_effects, measure_shares
 from coview.inspection.features import (
     feature_names,
     features_by_view,
@@ -190,6 +191,36 @@ class Summary:
             "high": table.high.T,
         }
 
+    def effects(self, formula: str, columns: Mapping[str, Any], clusters: str | None = None) -> dict[str, Any]:
+        """Return how the shares of the groups depend on columns of the table.
+
+        Parameters
+        ----------
+        formula : str
+            The covariates.
+        columns : dict of sequences
+            Their values for each of all objects, and those of the clusters.
+        clusters : str, optional
+            The column that tells which objects belong together.
+        """
+        inspection, objects = self.inspection, self.objects
+        shares = objects.reading.memberships
+        if objects.views is not None:
+            shares = measure_shares(inspection, objects.views)
+        if shares is None or not inspection.groups:
+            raise ViewsError(f"{inspection.name} puts no objects into groups whose shares could be explained.")
+        known = {name: as_objects(values)[objects.rows] for name, values in columns.items()}
+        own = None if clusters is None else known[clusters]
+        table = estimate_effects(inspection.groups, inspection.group_names, shares, formula, known, own)
+        width = len(inspection.groups)
+        parts = [
+            {key: table[key][at : at + width] for key in ("effect", "low", "high", "p_value")}
+            | {"label": table["term"][at]}
+            for at in range(0, len(table["term"]), width)
+        ]
+        facts = {key: getattr(table, key) for key in ("n_objects", "n_missing", "n_clusters")}
+        return {"formula": formula, "noun": inspection.kind, "groups": inspection.groups, "terms": parts, **facts}
+
 
 def summarize(
     inspection: Inspection,
@@ -201,6 +232,7 @@ def summarize(
     map_method: str,
     by: Mapping[str, Any] | None = None,
     stability: bool = False,
+    effects: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return what a report says of a model and of objects; see `coview.make_report`."""
     kept = inspection.training.codes
@@ -226,6 +258,7 @@ def summarize(
         summary |= {name: described[name] for name in sections}
     with unwarned():
         summary["prevalence"] = [described.prevalence(name, values) for name, values in (by or {}).items()] or None
+        summary["effects"] = None if effects is None else described.effects(**effects)
         if stability:
             summary["quality"] = _with_stability(inspection, X, summary["quality"])
     return summary

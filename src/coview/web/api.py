@@ -377,6 +377,10 @@ def _explorer_routes(current: Editing) -> APIRouter:
     def prevalence(at: int, by: str) -> Response:
         return Answer(current.explorer.prevalence(at, by))
 
+    @routes.get("/describe/{at}/effects")
+    def effects(at: int, formula: str) -> Response:
+        return Answer(current.explorer.effects(at, formula))
+
     @routes.get("/describe/{at}/{section}")
     def section(at: int, section: str) -> Response:
         return Answer(current.explorer.section(at, section))

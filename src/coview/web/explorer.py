@@ -17,6 +17,7 @@ from scipy import sparse
 
 from coview.exceptions import ViewsError
 from coview.inspection import Inspection, Reading
+from coview.inspection.effects import read_formula
 from coview.inspection.features import feature_names, holds_vectors, is_measured
 from coview.inspection.prevalence import Bins, make_bins
 from coview.preprocessing.vectorizer import is_char_ngram
@@ -165,6 +166,24 @@ class Explorer:
         with silenced(but=DeprecationWarning):  # what is left out is told on the page
             column = self.service.column(by, self.service.lists)
             return self._once((at, "prevalence", by), lambda: self.summary(at).prevalence(by, column))
+
+    def effects(self, at: int, formula: str) -> Any:
+        """Return how the shares of the groups of a model depend on columns of the table.
+
+        Parameters
+        ----------
+        at : int
+            Position of the model.
+        formula : str
+            The covariates.
+        """
+        names, service = [name for name, _ in read_formula(formula)], self.service
+        if service.table is None:
+            raise ViewsError("A formula needs a raw table: start the explorer with one.")
+        service.table.check_has(names, " for the formula")
+        columns = {name: service.column(name) for name in names}
+        with silenced(but=DeprecationWarning):  # what is left out is told on the page
+            return to_jsonable(self.summary(at).effects(formula, columns))
 
     def _once(self, key: tuple[Any, ...], make: Any) -> Any:
         if key not in self._kept:

@@ -82,7 +82,7 @@ export function group(place, { model, page }, at, key) {
         h("ul.typical", null, found[key].map((thing) => h("li", null, h("a", { href: objectHref(thing.id) }, objectName(thing.id)), " ", h("span.soft", null, contentOf(thing)))))))];
     return h("div", null, head, editable && editor(groups, names, edits, page, item).element,
       cards.length ? h("section.cards", null, cards) : empty("No features to show", "Start the explorer with data to see what makes this group."),
-      model.columns.length > 0 && prevalence(model, at, key), quality(at, key),
+      model.columns.length > 0 && prevalence(model, at, key), model.columns.length > 0 && effects(model, at, key), quality(at, key),
       h("section", null, h("h2", null, "Objects"), h("p.soft", null, "The typical ones first."), members(at, key)));
   }, "Sorting the objects ...");
 }
@@ -139,6 +139,22 @@ function prevalence(model, at, key) {
   column.addEventListener("change", draw);
   draw();
   return h("section", null, h("div.card.prevalence", null, h("h2", null, "Prevalence", column), place));
+}
+
+// -- effects
+
+function effects(model, at, key) {
+  const formula = h("input", { type: "text", ariaLabel: "Formula", value: `~ ${model.columns[0].match(/^[\w.-]+$/) ? model.columns[0] : `\`${model.columns[0]}\``}`, maxLength: 300 });
+  const place = h("div", null, h("p.soft", null, "Covariates with + between them, such as ~ party + spline(date). Press Enter."));
+  const points = (value) => `${value < 0 ? "\u2212" : "+"}${(100 * Math.abs(value)).toFixed(1)}`;
+  formula.addEventListener("keydown", (event) => event.key === "Enter" && fill(place, async () => {
+    const found = await get(`/api/describe/${at}/effects?${new URLSearchParams({ formula: formula.value })}`);
+    const g = found.groups.indexOf(key);
+    return h("div", null, h("ul", null, found.terms.map((term) => h("li", null, term.label, ` ${points(term.effect[g])} `,
+      h("span.soft", null, `(${points(term.low[g])} to ${points(term.high[g])})`)))),
+    h("p.soft", null, `Change of its share in percentage points, the rest held equal, with 95 % intervals; ${plural(found.n_objects, "object")}.`));
+  }, "Comparing the objects ..."));
+  return h("section", null, h("div.card", null, h("h2", null, "Effects"), formula, place));
 }
 
 const interval = (group, k) => (group.low[k] === null ? percent(group.share[k]) : `${percent(group.share[k])} (${percent(group.low[k])} to ${percent(group.high[k])})`);

@@ -1,0 +1,138 @@
+"""Effects of covariates: errors by matrices written out, shares without bias, coverage, formulas."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.linalg import sqrtm
+
+from coview import PLSA, LinkPLSA, TableViews, Views, edit, inspect, make_report
+from coview.datasets import make_topic_views
+from coview.exceptions import ParameterError, ViewsError
+from coview.inspection.effects import estimate_effects, fit_least_squares, measure_shares, read_formula
+
+DATA = make_topic_views(n_objects=120, n_clusters=3, random_state=0)
+MODEL = LinkPLSA(3, random_state=0).fit(DATA.views)
+KNOWN = {"label": np.array(["a", "b", "c"])[DATA.target], "year": 2000 + np.arange(120) % 20}
+
+
+@pytest.mark.parametrize("size", [1, 4])
+def test_errors_are_those_of_bell_and_mccaffrey(size):
+    rng = np.random.default_rng(0)
+    design, outcome = np.column_stack([np.ones(40), rng.normal(size=(40, 2))]), rng.normal(size=(40, 2))
+    codes = rng.permutation(np.arange(40) // size)
+    coefficients, covariances = fit_least_squares(design, outcome, codes)
+    inverse = np.linalg.inv(design.T @ design)
+    assert_allclose(coefficients, np.linalg.lstsq(design, outcome, rcond=None)[0])
+    residuals, hat = outcome - design @ coefficients, design @ inverse @ design.T
+    for g in range(2):
+        middle = np.zeros((3, 3))
+        for code in range(codes.max() + 1):
+            rows = np.flatnonzero(codes == code)
+            root = np.linalg.inv(sqrtm(np.eye(len(rows)) - hat[np.ix_(rows, rows)]))
+            score = design[rows].T @ root @ residuals[rows, g]
+            middle += np.outer(score, score)
+        assert_allclose(covariances[g], inverse @ middle @ inverse)
+
+
+@pytest.mark.parametrize("model", [LinkPLSA(3, background=0.2, random_state=0), PLSA(3, random_state=0)])
+def test_shares_of_expected_counts_are_exact(model):
+    model.fit(DATA.views)
+    theta = np.random.default_rng(0).dirichlet([0.3] * 3, 30)
+    theta[:3] = np.eye(3)
+    profiles = model._profiles(model.view_names_)
+    lengths = {name: np.full(30, 40.0) if isinstance(model, PLSA) else np.arange(30) + 1.0 for name in profiles}
+    X = Views({name: lengths[name][:, None] * (theta @ part.T) for name, part in profiles.items()})
+    found = measure_shares(inspect(model), X)
+    assert_allclose(found, theta, atol=2e-4)
+    assert_allclose(found.sum(axis=1), 1, atol=1e-6)
+    some = measure_shares(inspect(model), X.select("view1"))
+    if isinstance(model, LinkPLSA):
+        assert_allclose(some, theta, atol=2e-4)
+
+
+def test_an_empty_object_is_left_out_and_said():
+    words = np.vstack([DATA.views["view0"].toarray(), np.zeros((2, DATA.views["view0"].shape[1]))])
+    X = Views({"view0": words})
+    with pytest.warns(UserWarning, match="3 objects of 122"):
+        found = inspect(MODEL).effects(X, "~ x", {"x": [None, *range(121)]})
+    assert (found.n_objects, found.n_missing) == (119, 3)
+
+
+@pytest.mark.parametrize("clustered", [False, True])
+def test_intervals_cover_the_truth(clustered):
+    rng = np.random.default_rng(1)
+    hits, slope = [], np.array([0.1, -0.06, -0.04, 0.0])
+    for _ in range(150):
+        x = rng.uniform(-1, 1, 40 if clustered else 200)
+        mean = 0.25 + x[:, None] * slope
+        if clustered:
+            mean, x = np.array([rng.dirichlet(6 * row) for row in mean]).repeat(5, axis=0), x.repeat(5)
+        theta = np.array([rng.dirichlet(2 * row + 1e-6) for row in mean])
+        topics = rng.dirichlet(np.full(60, 0.2), 4)
+        X = np.array([rng.multinomial(n + 1, row) for n, row in zip(rng.poisson(15, len(x)), theta @ topics)])
+        model = PLSA(4, max_iter=1, random_state=0).fit(X)
+        model.topic_feature_ = {"x": topics}
+        codes = np.arange(200) // 5
+        found = inspect(model).effects(X, "~ x", {"x": x}, clusters=codes if clustered else None)
+        hits.append((np.array(found["low"]) <= slope) & (slope <= np.array(found["high"])))
+    assert 0.93 <= np.mean(hits) <= 0.97
+
+
+def test_dates_numbers_and_categories_are_what_they_say():
+    shares = np.column_stack([np.linspace(0.2, 0.8, 9), np.linspace(0.8, 0.2, 9)])
+    dates = [f"{2001 + i}-01-01" for i in range(9)]
+    by_date, by_year = (
+        estimate_effects(["0", "1"], ["a", "b"], shares, "~ x", {"x": each}) for each in (dates, list(range(9)))
+    )
+    assert_allclose(by_date["effect"], by_year["effect"], rtol=0.01)
+    assert_allclose(by_year["effect"], [0.075, -0.075])
+    curve = estimate_effects(["0", "1"], ["a", "b"], shares, "~ spline(x, 3)", {"x": dates})
+    assert_allclose(curve["effect"], [0.6, -0.6], atol=1e-3)
+    assert_allclose(curve.predict("x").share[[0, -1], 0], [0.2, 0.8], atol=1e-3)
+    side = ["left", "right"] * 4 + ["left"]
+    table = estimate_effects(["0", "1"], ["a", "b"], shares, "~ side", {"side": side})
+    assert table["effect"][0] == pytest.approx(shares[1::2, 0].mean() - shares[::2, 0].mean())
+    assert table.predict().share[0, 0] == pytest.approx(shares[::2, 0].mean())
+
+
+def test_merged_groups_have_the_sum_of_the_effects():
+    before = inspect(MODEL).effects(DATA.views, "~ label", KNOWN)
+    after = inspect(edit(MODEL).merge([0, 2])).effects(DATA.views, "~ label", KNOWN)
+    assert_allclose(after.coefficients[:, 0], before.coefficients[:, [0, 2]].sum(axis=1))
+
+
+@pytest.mark.parametrize(
+    ("formula", "says"),
+    [
+        ("~ label +", "such as '~ party"),
+        ("~ spline(year", "such as '~ party"),
+        ("label:year", "column 'label:year'"),
+        ("~ labels", "Did you mean 'label'"),
+        ("~ spline(label)", "holds texts such as '"),
+        ("~ spline(year, 2)", "3 or more"),
+        ("~ spline(year, 30)", "20 different values"),
+        ("~ year + year", "says nothing beside 'year'"),
+        (3, "such as '~ party"),
+    ],
+)
+def test_a_formula_that_cannot_be_is_refused_in_a_sentence(formula, says):
+    with pytest.raises((ParameterError, ViewsError), match=says):
+        inspect(MODEL).effects(DATA.views, formula, KNOWN)
+
+
+def test_names_in_back_quotes_hold_any_sign():
+    assert read_formula("`a + b` + spline(`c (d)`, 4)+e") == [("a + b", 0), ("c (d)", 4), ("e", 0)]
+
+
+def test_a_report_shows_effects_of_columns_of_its_table():
+    table = {"words": ["red fox", "blue sea", "red red fox", "blue sea sea", "red sea"] * 8, "side": ["l", "r"] * 20}
+    model = TableViews({"words": "words"})
+    from sklearn.pipeline import make_pipeline
+
+    pipeline = make_pipeline(model, PLSA(2, random_state=0)).fit(table)
+    report = make_report(pipeline, table, effects="~ side", held_out=False)
+    found = inspect(pipeline).effects(table, "~ side")
+    assert report.summary["effects"]["terms"][0]["effect"] == pytest.approx(found["effect"])
+    assert "Effects on the topics" in report.html
