@@ -457,7 +457,7 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, LoopMixin, Mult
                 history=self.history_,
                 n_violations=self.n_violations_,
             ),
-            view_weights=dict(self.view_weights_),
+            _view_weights=dict(self.view_weights_),
             structure=replace(inspection.structure, ontology=self.ontology),
             _features=lambda view: Features(self.cluster_centers_[view], False, "center"),
             _memberships=lambda X: self._soft(np.add.reduce(list(self._scores_by_view(X).values()))),

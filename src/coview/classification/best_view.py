@@ -145,7 +145,7 @@ class BestView(SingleViewWrapper):
             return described_features(answer, PLAIN) if same else None
 
         inner = describe_estimator(self.best_estimator_, {})
-        return self._described(inner, view_weights=dict(self.view_scores_), _features=features)
+        return self._described(inner, _view_weights=dict(self.view_scores_), _features=features)
 
     def _unused_views(self) -> list[str]:
         """Views without an estimator; of a clusterer all but the best, as others have other groups."""

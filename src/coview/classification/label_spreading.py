@@ -241,7 +241,7 @@ class LabelSpreadingClassifier(LabeledScoreMixin, ClassifierMixin, NeighborGraph
         return replace(
             answer,
             training=replace(answer.training, memberships=self.memberships_),
-            view_weights=dict(self.view_weights_),
+            _view_weights=dict(self.view_weights_),
             _features=lambda view: features_of_means(
                 self.class_means_[view], self.class_frequencies_[view], self.column_moments_.get(view), "class"
             ),

@@ -502,7 +502,7 @@ class ConsensusClustering(BaseConsensus):
             return Features(self.cluster_mapping_[view] @ own.weights, own.probabilities, "clusterer of the view")
 
         training = Training(self.memberships_, by_view, self.labels_, history=self.history_)
-        return replace(super()._inspect(), training=training, view_weights=self.view_weights_, _features=features)
+        return replace(super()._inspect(), training=training, _view_weights=self.view_weights_, _features=features)
 
     # -- pieces
 

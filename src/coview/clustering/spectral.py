@@ -238,7 +238,7 @@ class SpectralClusteringViews(ClusterMixin, NeighborGraphEstimator):
         return replace(
             answer,
             **numbered(len(self.cluster_centers_)),
-            view_weights=dict(self.view_weights_),
+            _view_weights=dict(self.view_weights_),
             training=replace(answer.training, history=self.history_),
             _features=lambda view: features_of_means(
                 self.cluster_means_[view], self.cluster_frequencies_[view], self.column_moments_.get(view), "cluster"

@@ -92,7 +92,7 @@ class Inspection:
         Topics, likelihoods, projections, an ontology, names given by hand, ... where it has them.
     preparation : Preparation
         From what the model takes to what the estimator takes; `inspect` completes it.
-    view_weights : dict of float
+    _view_weights : dict of float
         What the model itself says that each view is worth; empty where it says nothing.
     unused_views : tuple of str
         Views that the model leaves out, or gives the weight 0: they have no opinion anywhere.
@@ -145,7 +145,7 @@ class Inspection:
     selection: Selection = field(default_factory=Selection)
     structure: Structure = field(default_factory=Structure)
     preparation: Preparation = None  # type: ignore[assignment]
-    view_weights: dict[str, float] = field(default_factory=dict)
+    _view_weights: dict[str, float] = field(default_factory=dict)
     unused_views: tuple[str, ...] = ()
 
     _name: str = ""

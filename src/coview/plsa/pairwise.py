@@ -396,7 +396,7 @@ class PairwiseCoPLSA(MixtureClusterMixin, ByView, MixtureModel):
         return replace(
             answer,
             training=replace(answer.training, codes=None if labels is None else np.asarray(labels)),
-            view_weights=self.view_weights_,
+            _view_weights=self.view_weights_,
         )
 
     def _steps(self) -> PairSteps:

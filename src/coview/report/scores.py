@@ -263,7 +263,7 @@ def score_views(
             "whole": None if alone is None or labels is None else score(readings.whole, have),
             "without": None if without is None else score(without, everyone),
             "kept": None if without is None else agree(without, everyone),
-            "weight": inspection.view_weights.get(name),
+            "weight": inspection._view_weights.get(name),
             "refused": readings.refused.get(name),
         }
         if name not in inspection.unused_views:
