@@ -9,7 +9,7 @@ import pytest
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
-from coview import AutoClassifier, ConcatenatedViews, MultiViewNaiveBayes, Ontology, TfidfViews, inspect, load, save
+from coview import ConcatenatedViews, MultiViewNaiveBayes, Ontology, TfidfViews, inspect, load, save
 from coview.assignment.levels import LEAVES
 from coview.auto.ontology import LevelPool
 from coview.datasets import make_topic_views
@@ -149,11 +149,6 @@ def test_no_given_label_is_contradicted(model, labels):
     pool = model._levels()
     sets = pool.label_sets(model.memberships_[:, pool.ends], 0.0)
     assert not (given & ~sets).any()
-
-
-def test_labels_of_one_class_are_refused(data):
-    with pytest.raises(ValueError, match="one class only, 'cat'"):
-        AutoClassifier(ontology=TREE).fit(data.views, ["cat", "mammal"] + [None] * 158)
 
 
 def test_views_by_themselves_have_consistent_sets(model, data):

@@ -248,22 +248,3 @@ def test_a_loaded_table_equals_the_one_that_was_saved(tmp_path, fit_auto):
     loaded = load(tmp_path / "m").candidates_
     assert loaded == model.candidates_ and (loaded != model.candidates_) is False
     assert loaded != {**model.candidates_, "weight": [0.5] * n_rows} and loaded != {"name": loaded["name"]}
-
-
-@pytest.mark.parametrize(
-    ("ours", "theirs", "equal"),
-    [
-        ({"a": [1], "b": ["x"]}, {"b": ["x"], "a": [1]}, True),
-        ({"a": [1]}, {"a": [1], "b": [2]}, False),
-        ({"a": [1]}, {"a": [1, 1]}, False),
-        ({"a": [1]}, {"a": None}, False),
-        ({"a": [math.nan]}, {"a": [None]}, False),
-        ({"a": [math.nan]}, {"a": [0.0]}, False),
-        ({"a": [np.float32("nan")]}, {"a": [math.nan]}, True),
-        ({"a": [1]}, [("a", [1])], False),
-    ],
-)
-def test_tables_are_equal_as_dicts_are_but_for_what_is_not_known(ours, theirs, equal):
-    table = CandidateTable(ours)
-    assert [table == theirs, theirs == table] == [equal, equal]
-    assert [table != theirs, theirs != table] == [not equal, not equal]

@@ -68,20 +68,6 @@ def test_words_that_nothing_knows_are_named(saved, find, run):
     assert find("wordaa zebra", saved, source="words")["ignored"] == ["zebra"]
 
 
-def test_what_cannot_be_searched_is_refused(saved, find, tmp_path, run):
-    code, _, err = run("search", "zebra", "--model", str(saved), "--source", "words")
-    assert code == 2 and "Nothing in the query 'zebra'" in err
-    with pytest.raises(ValueError, match="either words to search with or --near ID"):
-        find(None, saved)
-    with pytest.raises(ValueError, match="--near compares all views"):
-        find(None, saved, near="3", why=True)
-    with pytest.raises(ValueError, match="No object 99"):
-        find(None, saved, near="99")
-    save(LinkPLSA(3), tmp_path / "m.coview")
-    with pytest.raises(ValueError, match="holds a LinkPLSA"):
-        find("wordaa", tmp_path / "m.coview")
-
-
 def small_corpus(monkeypatch, content_hash="a"):
     from sklearn.utils import Bunch
 

@@ -141,13 +141,6 @@ def test_vectors_are_no_words():
         MODEL.top_features("vector")
 
 
-def test_inspect_says_what_a_view_was_taken_for():
-    inspection = inspect(MODEL)
-    assert inspection.structure.likelihoods == {"words": "multinomial", "vector": "gaussian", "person": "gaussian"}
-    assert "view 'vector': 6 features, gaussian" in repr(inspection)
-    assert inspect(SphericalKMeans(K, random_state=0).fit(X)).structure.likelihoods == {}
-
-
 @pytest.mark.parametrize("name", ["lazy", "batches"])
 def test_moments_are_of_the_objects_that_have_the_view(name, tmp_path):
     model = MultiViewPLSA(K, 4, max_iter=2, random_state=0)

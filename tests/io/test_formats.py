@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import pickle
 import re
 import tracemalloc
@@ -150,27 +149,6 @@ def test_parquet(tmp_path, columns, ids, present):
     np.testing.assert_array_equal(X["v"], np.nan_to_num(np.array(list(values.values()), dtype=float).T))
     assert X.present[:, 0].tolist() == present
     assert (None if X.ids is None else X.ids.tolist()) == ids
-
-
-@pytest.mark.parametrize(
-    ("name", "absent", "sentence"),
-    [
-        ("v.parquet", ("polars", "pyarrow"), 'pip install "coview[table]"'),
-        ("v.h5mu", ("mudata",), 'pip install "coview[mudata]"'),
-    ],
-)
-def test_a_format_whose_library_is_absent_says_what_to_install(tmp_path, monkeypatch, name, absent, sentence):
-    real = builtins.__import__
-
-    def without(module, *args, **kwargs):
-        if module.split(".")[0] in absent:
-            raise ImportError(module)
-        return real(module, *args, **kwargs)
-
-    (tmp_path / name).write_bytes(b"anything")
-    monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(DataFileError, match=re.escape(sentence)):
-        read(tmp_path / name)
 
 
 def test_jsonl_is_sparse_with_features_in_order_of_appearance(tmp_path):

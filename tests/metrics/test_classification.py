@@ -230,18 +230,3 @@ def test_unsigned_and_boolean_scores_are_ranked_downwards():
 
 def test_minus_infinity_ranks_last():
     assert mean_average_precision([[-np.inf, -1e300]], [[0, 1]]) == 1.0
-
-
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        ({"scores": [[1, 2]], "relevant": [[0, 1, 1]]}, r"\(1, 2\), but relevance is given for \(1, 3\)"),
-        ({"scores": [[1, np.nan]], "relevant": [[0, 1]]}, "must not be NaN"),
-        ({"scores": [[1, 2]], "relevant": [[0, 0]]}, "None of the 1 queries"),
-        ({"scores": [[1, 2]], "relevant": [[0, 1]], "at": 0}, "at must be"),
-        ({"scores": [[1, 2]], "relevant": [[0, 1]], "cutoff": "top"}, "cutoff must be"),
-    ],
-)
-def test_bad_input_is_refused(arguments, sentence):
-    with pytest.raises(ValueError, match=sentence):
-        mean_average_precision(**arguments)

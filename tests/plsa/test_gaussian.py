@@ -14,13 +14,10 @@ from sklearn.datasets import load_digits
 from coview import (
     PLSA,
     CoPLSA,
-    DualPLSA,
     LinkPLSA,
     MultiViewPLSA,
     MultiViewPLSAClassifier,
-    PairwiseCoPLSA,
     Views,
-    VotingPLSA,
     inspect,
     load,
     read_views,
@@ -338,12 +335,6 @@ def test_a_parameter_says_it_for_all_or_some_views():
         PLSA(likelihood={"word": "gaussian"}).fit(BOTH)
     with pytest.raises(ParameterError, match=r"'likelihood' parameter .* must be"):
         PLSA(likelihood="poisson").fit(BOTH)
-
-
-@pytest.mark.parametrize("model", [DualPLSA(K), PairwiseCoPLSA(K), VotingPLSA(K)], ids=lambda m: type(m).__name__)
-def test_models_of_counts_alone_say_which_take_vectors(model):
-    with pytest.raises(ViewsError, match=r"models counts.*LinkPLSA, MultiViewPLSA.*take vectors"):
-        model.fit(BOTH)
 
 
 # -- the rest of an estimator's life

@@ -16,7 +16,6 @@ from coview import (
     MultiViewNaiveBayes,
     MultiViewPLSA,
     MultiViewPLSAClassifier,
-    TimeBudget,
     Views,
 )
 from coview.datasets import make_topic_views
@@ -230,21 +229,6 @@ def test_a_view_that_no_object_has_is_left_out():
     empty = sparse.csr_array(made.views["view1"].shape)
     model = MultiViewPLSA(2, 4, random_state=0).fit(Views(view0=made.views["view0"], view1=empty, present=present))
     assert clustering_accuracy(made.target, model.labels_) > 0.9
-
-
-def test_no_start_is_made_for_restarts_that_the_time_budget_leaves_out(tmp_path):
-    made = []
-
-    class Watched(MultiViewPLSA):
-        def _first_memberships(self, views, context):
-            made.append(context.seed)
-            return super()._first_memberships(views, context)
-
-    X = make_topic_views(n_objects=30, n_clusters=2, random_state=0).views
-    model = Watched(2, 3, n_init=3, max_iter=3, random_state=0).set_callbacks(TimeBudget(1e-9)).fit(X)
-    assert (len(made), model.n_iter_, model.stopped_by_) == (1, 1, "time")
-    model.set_callbacks(TimeBudget(1e-9), Checkpoint(tmp_path / "fit")).fit(X)  # a resumed fit needs all of them
-    assert len(made) == 4
 
 
 def test_score_counts_labeled_objects_only():

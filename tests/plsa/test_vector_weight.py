@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 
-from coview import PLSA, LazyViews, LinkPLSA, MultiViewPLSA, MultiViewPLSAClassifier, TimeBudget, Views
+from coview import PLSA, LinkPLSA, MultiViewPLSA, MultiViewPLSAClassifier, TimeBudget, Views
 from coview.engines.loop import Deadline
 from coview.metrics import clustering_accuracy
 from coview.plsa.dense import compute_vector_weights, fit_class_means
@@ -124,16 +124,6 @@ def test_objects_that_lack_the_vector_are_not_asked():
     )
     assert moved == pytest.approx(near, rel=1e-6)
     assert near > 0.8 * WIDTH
-
-
-@pytest.mark.parametrize("codes", [None, labels(20)], ids=["clusters", "classes"])
-def test_lazy_rows_say_what_rows_in_memory_say(codes):
-    X = Views(words=GOOD, vector=vectors_of(TARGET))
-    found = [
-        compute_vector_weights(each, ["vector"], {"words": 1.0}, K, 0, codes=codes)
-        for each in (X, LazyViews.from_views(X, 70))
-    ]
-    assert found[0] == found[1]
 
 
 @pytest.mark.parametrize(("model", "y"), MODELS, ids=NAMES)

@@ -391,19 +391,6 @@ def test_ranked_tags_are_the_likeliest_features_of_the_mixture(data, linked):
 # -- what is refused
 
 
-def test_the_view_to_search_in_must_be_known_and_clear(data, linked):
-    with pytest.raises(ValueError, match="There is no view 'sound'"):
-        linked.search(data.views[:1], "words", "sound")
-    with pytest.raises(ValueError, match="target must name the view to search in"):
-        linked.search(data.views[:1])
-    with pytest.raises(ValueError, match=r"k.* must be an int in the range"):
-        linked.search(data.views[:1], "words", k=0)
-    with pytest.raises(ValueError, match="requires y"):
-        CrossModalRetriever(LinkPLSA(4, random_state=0), "semantic").fit(data.views)
-    with pytest.raises(TypeError, match="MultiViewCCA has no topics"):
-        CrossModalRetriever(MultiViewCCA(4)).fit(data.views).tags(data.views[:1].select("words"))
-
-
 def test_of_several_rows_those_have_no_hits(texts):
     hits = texts.search({"title": ["red fox", "zzz"]}, target="body", k=3)
     assert hits[1] == []

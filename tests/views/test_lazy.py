@@ -78,13 +78,6 @@ def test_parts_follow_each_other_and_make_the_whole():
 # -- what is known without reading
 
 
-def test_facts_need_no_reading():
-    X, log = counted()
-    assert (len(X), X.shape, X.names, X.n_features) == (N, (N, 10), ("words", "links"), {"words": 7, "links": 3})
-    assert X.dtypes == {"words": np.float32, "links": np.float64} and X.kinds == {"words": "sparse", "links": "dense"}
-    assert not log
-
-
 def test_bytes_and_stored_values_are_those_of_the_parts():
     X = eager()
     lazy = LazyViews.from_views(X, 5)
@@ -93,8 +86,12 @@ def test_bytes_and_stored_values_are_those_of_the_parts():
     assert sum(lazy.nnz) == X["words"].nnz + X["links"].size
 
 
-def test_showing_reads_nothing():
+def test_facts_changes_and_what_is_shown_read_nothing():
     X, log = counted()
+    assert (len(X), X.shape, X.names, X.n_features) == (N, (N, 10), ("words", "links"), {"words": 7, "links": 3})
+    assert X.dtypes == {"words": np.float32, "links": np.float64} and X.kinds == {"words": "sparse", "links": "dense"}
+    X.select("links").rename(links="refs").map(double)
+    X.drop("words")
     assert repr(X).splitlines()[0] == f"LazyViews of {N} rows in 5 parts" and "sparse float32" in repr(X)
     assert "<table>" in X._repr_html_() and "words" in X._repr_html_()
     assert not log
@@ -113,13 +110,6 @@ def test_rows_in_any_order_read_each_part_once():
     X, log = counted(5)
     X[[22, 1, 3, 21, 1]]
     assert log == [(0, 1, 4), (4, 1, 3)]
-
-
-def test_changes_of_the_views_read_nothing():
-    X, log = counted()
-    X.select("links").rename(links="refs").map(double)
-    X.drop("words")
-    assert not log
 
 
 def test_a_mapped_width_is_told_from_a_few_rows_of_the_first_part_and_once():
