@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import sparse, stats
+from scipy import sparse, special
 from sklearn.preprocessing import SplineTransformer
 
 from coview.exceptions import ParameterError, ViewsError
@@ -293,7 +293,7 @@ def estimate_effects(
         "covariances": covariances,
         "names": list(names),
     }
-    facts |= {"means": design.mean(axis=0), "quantile": stats.t.ppf(0.975, freedom), "n_objects": len(rows)}
+    facts |= {"means": design.mean(axis=0), "quantile": special.stdtrit(freedom, 0.975), "n_objects": len(rows)}
     facts |= {"n_missing": n - len(rows), "n_clusters": None if clusters is None else n_clusters}
     title = f"Effects on {quantity(len(keys), 'group')}, in shares: {quantity(len(rows), 'object')}"
     title += "" if clusters is None else f" in {quantity(n_clusters, 'cluster')}"
@@ -334,11 +334,11 @@ def _make_table(
         own[:, term.columns] = term.contrasts
         effects, errors = own @ coefficients, _standard_errors(own, covariances)
         for label, effect, error in zip(term.labels, effects, errors):
-            p = 2 * stats.t.sf(np.abs(effect) / np.maximum(error, 1e-300), freedom)
+            p = 2 * special.stdtr(freedom, -np.abs(effect) / np.maximum(error, 1e-300))
             if width > len(term.labels):  # of a curve: all of its coefficients are zero
                 parts = coefficients[term.columns].T, covariances[:, term.columns, term.columns]
                 wald = [b @ np.linalg.lstsq(v, b, rcond=None)[0] / width for b, v in zip(*parts)]
-                p = stats.f.sf(wald, width, freedom)
+                p = special.fdtrc(width, freedom, wald)
             wide = facts["quantile"] * error
             table = (list(keys), names, [label] * len(keys), effect, effect - wide, effect + wide, p)
             for column, values in zip(columns.values(), table):
