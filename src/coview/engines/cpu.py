@@ -17,11 +17,11 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.linalg import aslinearoperator, eigsh
 from sklearn import config_context
 from sklearn.cluster import KMeans
 from sklearn.neighbors import NearestNeighbors
 
+from coview.engines.lanczos import find_leading_vectors
 from coview.engines.protocol import Team, count_threads, find_thread_pools
 from coview.engines.reference import ReferenceEngine
 from coview.exceptions import EngineError, InterruptedFitWarning
@@ -538,13 +538,15 @@ class CpuEngine(ReferenceEngine):
 
     def leading_vectors(self, weights: Any, lift: np.ndarray, count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
         n = lift.size
-        if n <= max(400, 3 * count):  # a dense decomposition is as quick, and surer
+        if n <= max(400, 3 * count):  # a dense decomposition is as quick
             return super().leading_vectors(weights, lift, count, seed)
-        operator = aslinearoperator(weights) + aslinearoperator(lift[:, None]) @ aslinearoperator(lift[None, :])
-        start = np.random.default_rng(seed).uniform(0.5, 1.5, n)
-        # one vector at a time: threads of BLAS mostly wait for each other (a whole clustering: 54 s in place of 118 s)
+
+        def times(block: np.ndarray) -> np.ndarray:
+            return weights @ block + np.multiply.outer(lift, lift @ block)
+
+        # threads of BLAS mostly wait for each other in products of narrow blocks
         with find_thread_pools().limit(limits=1, user_api="blas"):
-            return eigsh(operator, count, which="LA", v0=start, tol=1e-4, ncv=min(n, count + 30))
+            return find_leading_vectors(self, times, n, count, max(4, count // 12), seed)
 
     def _nearest_sparse(
         self, X: CpuMatrix, among: CpuMatrix, n_nearest: int, others: bool

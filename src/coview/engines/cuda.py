@@ -19,6 +19,7 @@ import numpy as np
 from scipy import sparse
 
 from coview.engines.cpu import CpuEngine
+from coview.engines.lanczos import find_leading_vectors
 from coview.engines.reference import ReferenceEngine
 from coview.exceptions import EngineError, MissingPackageError
 
@@ -36,7 +37,6 @@ from coview.kernels.torch_simplex import omega_rows, quadratic_rows
 
 __all__ = ["CudaEngine", "CudaMatrix", "DenseCudaMatrix"]
 
-_ROUNDS, _RESTS = 60, 1e-7  # of eigenvectors, until no eigenvalue moves by more
 _SLICE = 1 << 22  # values gathered at a time by the plain path: never non-zeros x components
 _PRECISIONS = ("single", "mixed")
 _SHARE = 0.7  # of the free memory that data may take
@@ -415,29 +415,19 @@ class CudaEngine(ReferenceEngine):
             return self._nearest_rows(X, among, n_nearest)
 
     def leading_vectors(self, weights: Any, lift: np.ndarray, count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+        n = lift.size
+        if n <= 4 * count:
+            return super().leading_vectors(weights, lift, count, seed)
         with self.limits():
-            return self._leading_vectors(weights, lift, count, seed)
+            indptr, indices, data = map(torch.from_numpy, (weights.indptr, weights.indices, weights.data))
+            graph = torch.sparse_csr_tensor(indptr, indices, data, size=weights.shape).to(self.device, torch.float64)
+            low = self.asarray(lift, np.float64)
 
-    def _leading_vectors(self, weights: Any, lift: np.ndarray, count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-        """The best that a block of vectors and its two next powers span, over and over until the eigenvalues rest."""
-        n, width = lift.size, min(lift.size, 2 * count + 10)
-        indptr, indices, data = map(torch.from_numpy, (weights.indptr, weights.indices, weights.data))
-        graph = torch.sparse_csr_tensor(indptr, indices, data, size=weights.shape).to(self.device, torch.float64)
-        low = torch.from_numpy(lift).to(self.device, torch.float64)
+            def times(block: Any) -> Any:
+                return graph @ block + torch.outer(low, low @ block)
 
-        def apply(block: Any) -> Any:
-            return graph @ block + torch.outer(low, low @ block)
-
-        block = torch.from_numpy(np.random.default_rng(seed).normal(size=(n, width))).to(self.device)
-        values = torch.full((count,), torch.inf)
-        for _ in range(_ROUNDS):
-            near = apply(block)
-            basis = torch.linalg.qr(torch.cat([block, near, apply(near)], dim=1)[:, :n])[0]
-            found, turn = torch.linalg.eigh(basis.T @ apply(basis))
-            block, before, values = basis @ turn[:, -width:], values, found[-count:].cpu()
-            if float((values - before).abs().max()) < _RESTS:
-                break
-        return values.numpy(), self.to_numpy(block[:, -count:])
+            values, vectors = find_leading_vectors(self, times, n, count, max(8, count // 4), seed)
+            return values, self.to_numpy(vectors)
 
     def _nearest_rows(self, X: Rows, among: Rows | None, n_nearest: int) -> tuple[np.ndarray, np.ndarray]:
         """Whole rows of products at a time, in float64 as on the processor: equal rows are at distance 0."""
