@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from coview.clustering.neighbors import find_neighbors
 from coview.decomposition.cca import column_signs
 from coview.engines.loop import select_engine
+from coview.engines.neighbors import find_neighbors
 from coview.engines.protocol import Engine
 from coview.preprocessing.scaling import SCALINGS, column_scales, scaled, scaling_by_default
 from coview.views.arrays import filled_rows, for_sklearn, looks_counted, mostly_zeros, take_rows, unit_rows

@@ -17,18 +17,16 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn import config_context
 from sklearn.cluster import KMeans
-from sklearn.neighbors import NearestNeighbors
 
 from coview.engines.lanczos import find_leading_vectors
 from coview.engines.protocol import Team, count_threads, find_thread_pools
 from coview.engines.reference import ReferenceEngine
 from coview.exceptions import EngineError, InterruptedFitWarning
 from coview.kernels import folding, pairs, simplex, simplex_l1
-from coview.kernels import neighbors as neighbor_kernels
 from coview.kernels import ratio as kernels
 from coview.kernels.memory import LINE
+from coview.kernels.neighbors import nearest_rows
 from coview.utils.warn import silenced
 from coview.views.arrays import for_sklearn, frozen, side_by_side, slice_csr, unit_rows
 
@@ -38,7 +36,6 @@ __all__ = ["CpuEngine", "CpuMatrix", "LargePages", "balance_chunks"]
 # that the feature side gathers from leaves the cache. Not by the size of the data, which is another one on disk
 _FEWEST, _MOST = 8192, 16_384
 _ROWS = 32_768  # rows per chunk of the dense passes
-_PRODUCTS = 128  # rows of which the products with all others are held
 _CHUNK = 1024  # rows per product: what comes out stays in cache
 _TILE = 16 << 20  # bytes of a factor that one pass gathers from: tiles of one, blocks of the other
 _COPIES = 256 << 10  # bytes of rows of profiles that are copied side by side for fold-in: a part of the second cache
@@ -48,7 +45,6 @@ _SMALL, _DENSE_SHARE = 300, 20  # matrices, or shares of the vectors, from which
 _SOLVED = 4096  # rows per chunk of a solver, and of arrays that are made on the way
 _PAIRS = 65_536  # pairs below which another thread costs more than it gives
 _SUMS = 4  # gradients of pairs that are summed, one per chunk of rows: each takes the memory of the mixtures
-_PIECE = 64  # MiB of distances at a time, which is also quicker than more
 _LARGE = 4 << 20  # bytes of a large array
 _PAGE = 2 << 20  # bytes of a large page
 _SIZES, _KEPT = 8, 2  # sizes of which memory waits for the next array, and how many pieces of each
@@ -208,18 +204,13 @@ def _bounds(indptr: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return _as_input(indptr[:-1]), _as_input(indptr[1:])
 
 
-def _part_filled(X: CpuMatrix, among: CpuMatrix) -> tuple[CpuMatrix, CpuMatrix, tuple[np.ndarray, np.ndarray]]:
-    """Both matrices without the columns that most rows have, and these columns as dense ones.
-
-    A vector beside the words of a text is in sparse storage, but products with it are those of dense rows.
-    """
-    counts = np.bincount(among.csr.indices, minlength=among.shape[1])
-    often = counts > among.shape[0] / 2
-    if not often.any():
-        return X, among, (np.empty((0, 0)), np.empty((0, 0)))
-    rare = np.flatnonzero(~often)
-    dense = tuple(part.csr[:, np.flatnonzero(often)].toarray().astype(np.float64) for part in (X, among))
-    return CpuMatrix(X.csr[:, rare]), CpuMatrix(among.csr[:, rare]), (dense[0], dense[1])
+def _rows_in_order(part: CpuMatrix, thin: bool) -> Any:
+    """Return rows, dense or as CSR with sorted indices."""
+    if not thin or part.csr.has_canonical_format:
+        return part.csr if thin else part.matrix
+    rows = part.csr.copy()
+    rows.sum_duplicates()
+    return rows
 
 
 def _cut_evenly(n_rows: int, size: int = _ROWS) -> list[tuple[int, int]]:
@@ -528,13 +519,10 @@ class CpuEngine(ReferenceEngine):
             return KMeans(n_clusters, n_init=1, random_state=seed).fit(rows).labels_
 
     def nearest_rows(self, X: CpuMatrix, among: CpuMatrix | None, n_nearest: int) -> tuple[np.ndarray, np.ndarray]:
-        if not X.is_dense and (among is None or not among.is_dense):
-            return self._nearest_sparse(X, X if among is None else among, n_nearest, among is None)
-        index = NearestNeighbors(n_neighbors=n_nearest)
-        with config_context(working_memory=_PIECE):
-            if among is None:
-                return index.fit(X.matrix).kneighbors()
-            return index.fit(among.matrix).kneighbors(X.matrix)
+        thin = not X.is_dense or not (among is None or among.is_dense)
+        rows, others = (None if part is None else _rows_in_order(part, thin) for part in (X, among))
+        with find_thread_pools().limit(limits=1, user_api="blas"):
+            return nearest_rows(rows, others, n_nearest, self.team.map)
 
     def leading_vectors(self, weights: Any, lift: np.ndarray, count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
         n = lift.size
@@ -547,19 +535,3 @@ class CpuEngine(ReferenceEngine):
         # threads of BLAS mostly wait for each other in products of narrow blocks
         with find_thread_pools().limit(limits=1, user_api="blas"):
             return find_leading_vectors(self, times, n, count, max(4, count // 12), seed)
-
-    def _nearest_sparse(
-        self, X: CpuMatrix, among: CpuMatrix, n_nearest: int, others: bool
-    ) -> tuple[np.ndarray, np.ndarray]:
-        n = X.shape[0]
-        distances, positions = np.empty((n, n_nearest)), np.empty((n, n_nearest), dtype=np.int64)
-        squares = X.squares, among.squares
-        X, among, filled = _part_filled(X, among)
-        rows, columns = X.row_parts[0], among.feature_parts[0]
-
-        def work(i: int, j: int) -> None:
-            products = filled[0][i:j] @ filled[1].T if filled[0].shape[1] else np.empty((0, 0))
-            neighbor_kernels.nearest_sparse_rows(rows, columns, *squares, products, others, distances, positions, i, j)
-
-        self.team.map(work, _cut_evenly(n, _PRODUCTS if filled[0].shape[1] else _CHUNK))
-        return distances, positions

@@ -12,14 +12,15 @@ from typing import Any
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import f1_score
-from sklearn.neighbors import NearestNeighbors
 
+from coview.engines.neighbors import find_neighbors
 from coview.inspection.contract import Inspection
 from coview.inspection.memberships import label_codes
 from coview.inspection.records import Reading
 from coview.metrics import clustering_accuracy, normalized_mutual_info, pairwise_f1
 from coview.utils.jsonable import to_jsonable
 from coview.utils.sampling import sample_positions
+from coview.views.arrays import unit_rows
 
 __all__ = ["confusion", "fit_curves", "label_measures", "main_measure", "measure", "neighbor_share"]
 
@@ -106,7 +107,7 @@ def neighbor_share(positions: np.ndarray, y: np.ndarray, k: int = NEIGHBORS, see
     if k < 1:
         return float("nan")
     some, labels = positions[rows], y[rows]
-    near = NearestNeighbors(n_neighbors=k, metric="cosine").fit(some).kneighbors(return_distance=False)
+    _, near = find_neighbors(unit_rows(some), k)
     return float(np.mean(labels[near] == labels[:, None]))
 
 

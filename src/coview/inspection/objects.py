@@ -15,9 +15,9 @@ import numpy as np
 from scipy import sparse
 from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.manifold import TSNE
-from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import normalize
 
+from coview.engines.neighbors import find_neighbors
 from coview.inspection.by_view import ViewReadings
 from coview.inspection.contract import Inspection
 from coview.inspection.features import deviations_of, feature_names, holds_vectors, is_measured
@@ -277,7 +277,7 @@ def _by_tsne(matrix: np.ndarray, seed: int) -> np.ndarray:
     perplexity = min(30.0, (len(rows) - 1) / 3)
     mapper = TSNE(2, perplexity=perplexity, init="pca", max_iter=500, random_state=seed, n_jobs=1)
     placed = mapper.fit_transform(np.ascontiguousarray(matrix[rows]))
-    distances, near = NearestNeighbors(n_neighbors=BESIDE).fit(matrix[rows]).kneighbors(matrix)
+    distances, near = find_neighbors(matrix, BESIDE, matrix[rows])
     weights = np.exp(-4.5 * (distances / np.maximum(distances[:, -1:], TINY)) ** 2)  # the last is three sigma away
     weights /= weights.sum(axis=1, keepdims=True)
     return np.einsum("ij,ijk->ik", weights, placed[near]).astype(np.float64)

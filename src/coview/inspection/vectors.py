@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.metrics.pairwise import euclidean_distances
 
+from coview.engines.neighbors import find_neighbors
 from coview.inspection.features import (
     described_features,
     feature_names,
@@ -83,10 +83,9 @@ def nearest_rows(
         members = np.flatnonzero(codes == group)
         near = members[:n]
         if len(near):
-            own = matrix[members]
-            center = own.mean(axis=0, dtype=np.float64) if means is None else means[group]
-            distances = euclidean_distances(own, np.reshape(center, (1, -1)))[:, 0]
-            near = members[np.argsort(distances, kind="stable")[:n]]
+            own = matrix[members].astype(np.float64)
+            center = np.reshape(own.mean(axis=0) if means is None else means[group], (1, -1))
+            near = members[find_neighbors(center.astype(np.float64), len(near), own)[1][0]]
         chosen.append(near.tolist())
     return chosen
 

@@ -1,4 +1,4 @@
-"""The nearest neighbors of rows: the one place where graphs, label spreading and the Auto models look for them."""
+"""The nearest neighbors of rows: the one place where graphs, label spreading and maps look for them."""
 
 from __future__ import annotations
 

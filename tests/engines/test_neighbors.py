@@ -1,0 +1,71 @@
+"""The nearest rows are those of all pairs, by plain sums of squared differences in double precision."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+
+from coview.engines.neighbors import find_neighbors
+
+RNG = np.random.default_rng(0)
+PLAIN = RNG.random((150, 24)) * (RNG.random((150, 24)) < np.geomspace(0.05, 1, 24))
+ROWS = {
+    "plain": PLAIN,
+    "signs": PLAIN * RNG.choice([-1, 1], PLAIN.shape),
+    "ties": np.round(PLAIN * 2),
+    "copies": np.repeat(PLAIN[:3], 50, axis=0),
+    "empty": PLAIN * (np.arange(150) % 3 > 0)[:, None],
+    "far from zero": PLAIN + 1e6,
+    "sorted": np.sort(PLAIN[:, -1:], axis=0),
+    "large": PLAIN * 1e30,
+    "scales": PLAIN * np.geomspace(1e-12, 1, 150)[:, None],
+    "no columns": PLAIN[:, :0],
+}
+
+
+def measured(rows, among, k):
+    rows, others = rows.astype(np.float64), (rows if among is None else among).astype(np.float64)
+    apart = ((rows[:, None] - others) ** 2).sum(axis=2)
+    if among is None:
+        np.fill_diagonal(apart, np.inf)
+    order = np.argsort(apart, axis=1, kind="stable")[:, :k]
+    return np.sqrt(np.take_along_axis(apart, order, axis=1)), order
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", ROWS)
+@pytest.mark.parametrize("least", [20, 512], ids=["many blocks", "one block"])
+def test_neighbors_are_those_of_all_pairs(name, make, dtype, least, monkeypatch):
+    monkeypatch.setattr("coview.kernels.neighbors._LEAST", least)
+    rows = ROWS[name].astype(dtype)
+    for n, k, among in (150, 7, None), (150, 149, None), (150, 7, rows[:60]), (8, 60, rows[:60]), (8, 5, rows):
+        found = find_neighbors(make(rows[:n]), k, None if among is None else make(among))
+        distances, positions = measured(rows[:n], among, k)
+        assert_allclose(found[0], distances, rtol=1e-9)
+        assert_array_equal(found[1], positions)
+
+
+def test_rows_that_cannot_be_compared_come_last_and_the_search_ends():
+    X = PLAIN.copy()
+    X[::5] = np.inf
+    with np.errstate(all="ignore"):
+        distances, positions = find_neighbors(sparse.csr_array(X), 125)
+    assert (
+        np.isinf(distances[::5]).all() and np.isinf(distances[1, 119:]).all() and np.isfinite(distances[1, :119]).all()
+    )
+    assert len(np.unique(positions[0])) == 125
+
+
+def test_who_holds_rows_otherwise_gets_the_same_neighbors():
+    rows = sparse.csr_array(PLAIN)
+    turned = rows.tocsc().tocsr()
+    turned.indices = np.concatenate([part[::-1] for part in np.split(rows.indices, rows.indptr[1:-1])])
+    turned.data = np.concatenate([part[::-1] for part in np.split(rows.data, rows.indptr[1:-1])])
+    turned.has_sorted_indices = False
+    for ours, right in zip(find_neighbors(turned, 5), find_neighbors(rows, 5)):
+        assert_array_equal(ours, right)
+    for ours, right in zip(find_neighbors(PLAIN[:20], 5, rows), find_neighbors(PLAIN[:20], 5, PLAIN)):
+        assert_allclose(ours, right, rtol=1e-12)
