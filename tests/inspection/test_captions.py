@@ -33,6 +33,8 @@ MAIL = [f"someone.number.{i}@some.example.org" for i in range(N)]
         ({"tags": TAGS}, "tags"),
         ({"kind": ["one kind of them"] * N, "date": [f"2019-01-{i:02}" for i in range(N)]}, None),
         ({"number": list(range(N))}, None),
+        ({"body": BODY, "name": [f"thing {2 * i // 3}" for i in range(N)]}, "name"),
+        ({"title": [*TITLE[:10], *[None, " "] * 25], "lead": TITLE}, "lead"),
     ],
 )
 def test_titles_come_before_texts_and_texts_before_lists(table, expected):
@@ -45,6 +47,11 @@ def test_what_the_model_reads_as_lists_or_texts_is_taken_as_such():
     assert caption_column(table, range(N)) == "tags"
     assert caption_column(table, range(N), lists=["tags"]) == "body"
     assert caption_column({"tags": TAGS, "body": BODY}, range(N), texts=["tags", "body"]) == "tags"
+
+
+def test_a_blank_title_is_made_up_for_by_the_next_best_column():
+    table = as_table({"title": [*TITLE[:-1], ""], "body": BODY})
+    assert caption_rows(table, range(N), ["body"], {}, [0, N - 1]) == [TITLE[0], BODY[-1].strip()[:105] + " …"]
 
 
 def test_names_of_the_objects_tell_nothing_new():

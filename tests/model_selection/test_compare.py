@@ -274,6 +274,7 @@ def test_names_patterns_and_groups_choose():
     ]
     assert {c.group for c in select_methods(["baselines"], found)} == {"baseline"}
     assert names(select_methods(["PLSA"], found)) == ["PLSA + LogisticRegression"]
+    assert {"concatenated LinearSVC", "best view LinearSVC"} <= set(names(select_methods("LinearSVC", found)))
 
 
 def test_every_seed_inside_is_set():

@@ -408,7 +408,8 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         self._fill_table(judged, codes)
         own = self.memberships_.argmax(axis=1)
         self.transduction_ = self.classes_[own]
-        self.class_means_, self.class_frequencies_, self.column_moments_ = summarize_groups(views, own, n_classes)
+        described = summarize_groups(views, own, n_classes, self.scaling_)
+        self.class_means_, self.class_frequencies_, self.column_moments_ = described
         return told
 
     def _find_links(self, views: Views, seed: int) -> str | None:

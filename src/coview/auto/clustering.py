@@ -471,7 +471,8 @@ class AutoClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
     def _describe(self, some: Views) -> None:
         """Fill what is known of the clusters, by the views of the sample as they were given."""
         codes, k = self.labels_[self.sample_], self.n_clusters_
-        self.cluster_means_, self.cluster_frequencies_, self.column_moments_ = summarize_groups(some, codes, k)
+        described = summarize_groups(some, codes, k, self.scaling_)
+        self.cluster_means_, self.cluster_frequencies_, self.column_moments_ = described
         own = np.bincount(self.labels_, self.memberships_.max(axis=1), minlength=k)
         self.cluster_votes_ = own / np.maximum(np.bincount(self.labels_, minlength=k), 1)
 

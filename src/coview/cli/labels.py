@@ -124,6 +124,10 @@ def _clean(labels: Sequence[Any]) -> Any:
     whole = all(_is_whole(label) for label in kept if label is not None)
     kept = [int(label) if label == "-1" or (whole and label is not None) else label for label in kept]
     kinds = {type(label) for label in kept}
+    same = {str(label).casefold(): str(label) for label in kept}
+    if twin := next((str(label) for label in kept if same[str(label).casefold()] != str(label)), None):
+        other = same[twin.casefold()]
+        warn_user(f"The labels {twin!r} and {other!r} differ by capitals only; they are two classes.", UserWarning)
     if kinds == {str}:
         return text_array(kept, "labels")
     return np.asarray(kept) if len(kinds) == 1 else np.fromiter(kept, dtype=object, count=len(kept))

@@ -19,8 +19,9 @@ def describe_model(fitted: Any) -> list[str]:
     lines = repr(fitted).split("\n")
     if fitted.name in ("AutoClassifier", "AutoClustering") and fitted.estimator.links_ is not None:
         lines.append(f"  links: {describe_links(fitted.estimator.links_)}")
-    if fitted.selection.held_out:
-        lines.append(f"  the largest class has {100 * fitted.selection.held_out['largest_class']:.0f} % of the labels")
+    if held := fitted.selection.held_out:
+        worse = ": always naming it is right more often" if held["largest_class"] > held["accuracy"] else ""
+        lines.append(f"  the largest class has {100 * held['largest_class']:.0f} % of the labels{worse}")
     if fitted.kind in NAMED_BY_FEATURES and fitted.structure.retriever is None:
         sizes = fitted.group_sizes or [None] * len(fitted.groups)
         named = [

@@ -13,6 +13,7 @@ import copy
 import inspect as signatures
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,7 @@ from coview.inspection import NAMED_BY_FEATURES, Features, Inspection, Reading, 
 from coview.inspection.adapters import unused_views
 from coview.inspection.features import described_features, deviations_of, keyed_names
 from coview.inspection.memberships import label_codes
+from coview.inspection.names import WORDS
 from coview.inspection.reading import read_groups, without_groups
 from coview.plsa.link import LinkPLSA
 from coview.utils import fitted_state as rules
@@ -789,9 +791,19 @@ class EditedModel(MultiViewEstimator):
             return {view: groups.memberships([part[view] for part in parts])[:, positions] for view in parts[0]}
 
         def kept_names() -> dict[str, str]:
-            """Names of the groups that no edit has changed: next to others, other features would stand out."""
-            named = zip(self.inner_numbers_.tolist(), inner.group_names)
-            return {str(number): name for number, name in named if number not in groups.changed}
+            """Names of the groups that no edit has changed, and words of each part in turn for merged ones.
+
+            By features, the former would have other names, and the latter those of their largest part.
+            """
+            named = dict(zip(self.inner_numbers_.tolist(), inner.group_names))
+            kept = {str(number): name for number, name in named.items() if number not in groups.changed}
+            for number, columns in groups.columns.items():
+                if len(columns) > 1 and not any(model for model, _ in columns):
+                    largest = sorted((j for _, j in columns), key=lambda j: -sizes[0][j])
+                    rounds = zip_longest(*(inner.group_names[j].split(", ") for j in largest))
+                    words = dict.fromkeys(word for part in rounds for word in part if word)
+                    kept[str(number)] = ", ".join(list(words)[:WORDS])
+            return kept
 
         training = replace(inner.training, memberships=None, memberships_by_view={}, codes=None, label_sets=None)
         if said is not None:

@@ -20,8 +20,12 @@ LONGEST_LINE = 90  # characters, at the median
 MOST_ALIKE = 0.2  # share of the texts that may be alike, or have no letters
 CAPTION_LETTERS = 110
 LEAST_WORDS = 3  # of a line that no model reads, at the median: fewer are addresses of mail and pages, and names
+TITLES_ALIKE = 0.5  # the same of a column that is called a title: two things may have one name
 # "job_title", "jobTitle" and "JOB TITLE", but no "subtitle"
-_TITLE = re.compile(r"((?:^|[^a-zA-Z])(?i:title|headline|subject|caption)|[a-z](?:Title|Headline|Subject|Caption))$")
+_TITLE = re.compile(
+    r"(?:(?:^|[^a-zA-Z])(?i:title|titel|titre|name|headline|subject|betreff|caption)"
+    r"|[a-z](?:Title|Name|Headline|Subject|Caption))$"
+)
 _BETWEEN = re.compile(r"[\s,;|]+")
 _SUMMARY = re.compile(r"((?:^|[^a-zA-Z])(?i:summary)|[a-z]Summary)$")  # a title where it is as short as one
 
@@ -48,13 +52,16 @@ def caption_rows(
         return [_as_line(cell, lists.get(name, read_noted_list)) for cell in part.cells(name)]
 
     first = table.head(LOOKED_AT)
-    chosen = caption_column({name: read(first, name) for name in first.names}, ids, texts, lists)
-    if chosen is None:
-        chosen = next((name for name in table.names if name in texts), None)
-    if chosen is None:
+    ranked = _rank_columns({name: read(first, name) for name in first.names}, ids, texts, lists)
+    ranked = ranked or [name for name in table.names if name in texts][:1]
+    if not ranked:
         return None
-    lines = read(table, chosen)
-    return [_shortened(lines[row] or "") for row in (range(table.n_rows) if rows is None else rows)]
+    part = table if rows is None else table.take(np.fromiter(rows, dtype=int))
+    lines = [""] * part.n_rows
+    for name in ranked[:2]:  # the second one where the first is blank
+        if not all(lines):
+            lines = [line or _shortened(other or "") for line, other in zip(lines, read(part, name))]
+    return lines
 
 
 def _as_line(cell: Any, split: Callable[[str], list[str] | None]) -> str | None:
@@ -94,23 +101,32 @@ def caption_column(
     >>> caption_column(table, range(3))
     'text'
     """
+    return next(iter(_rank_columns(columns, ids, texts, lists)), None)
+
+
+def _rank_columns(
+    columns: Mapping[Any, Sequence[Any]], ids: Sequence[Any], texts: Collection[Any], lists: Collection[Any]
+) -> list[Any]:
+    """The columns whose texts tell an object in a line, the best first."""
     ranks: dict[Any, tuple[Any, ...]] = {}
     known = {str(key) for key in ids}
     for name, values in columns.items():
-        own = [value for value in values[:LOOKED_AT] if isinstance(value, str)]
+        own = [value for value in values[:LOOKED_AT] if isinstance(value, str) and value.strip()]
         if len(own) < 2 or _are_ids(own, known):
             continue
+        titled = bool(_TITLE.search(str(name)))
         lettered = sum(any(map(str.isalpha, text)) for text in own)
-        if min(len(set(own)), lettered) <= (1 - MOST_ALIKE) * len(own):
+        if min(len(set(own)), lettered) <= (1 - (TITLES_ALIKE if titled else MOST_ALIKE)) * len(own):
             continue
         length, words = (float(np.median(list(map(size, own)))) for size in (len, lambda text: len(text.split())))
         read, short = name in texts, length <= LONGEST_LINE
-        titled = bool(_TITLE.search(str(name)) or (short and _SUMMARY.search(str(name))))
+        titled |= bool(short and _SUMMARY.search(str(name)))
         line = short and (read or titled or words >= LEAST_WORDS)
         is_list = name in lists or (not read and are_lists(own))
         octave = round(np.log2(length + 1))  # lines of about the same length: the first column
-        ranks[name] = (not is_list, titled, line, read, octave if short else -octave)
-    return max(ranks, key=lambda name: ranks[name], default=None)
+        filled = 2 * len(own) >= len(values[:LOOKED_AT])
+        ranks[name] = (filled, not is_list, titled, line, read, octave if short else -octave)
+    return sorted(ranks, key=lambda name: ranks[name], reverse=True)
 
 
 def _are_ids(texts: list[str], known: Collection[str]) -> bool:

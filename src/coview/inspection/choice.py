@@ -110,7 +110,10 @@ def describe_selection(selection: Selection, n_features: int = 0) -> list[str]:
     lines += describe_doubts(selection, n_features)
     if selection.accuracy_by_view:
         shares = ", ".join(f"{100 * share:.0f} % ({view})" for view, share in selection.accuracy_by_view.items())
-        lines.append(f"accuracy from one view alone: {shares}")
+        largest = selection.held_out.get("largest_class", 0.0)
+        weak = [view for view, share in selection.accuracy_by_view.items() if share <= largest]
+        guess = f"; always naming the largest class is right as often as {listed(weak)}, or more often" if weak else ""
+        lines.append(f"accuracy from one view alone: {shares}{guess}")
     table = zip(selection.candidates.get("name", ()), selection.candidates.get("weight", ()))
     rows = sorted((row for row in table if not ABOVE.match(str(row[0]))), key=lambda row: -row[1])
     if rows:

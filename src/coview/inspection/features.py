@@ -53,6 +53,7 @@ __all__ = [
 
 RANKINGS = ("distinctive", "weight", "signed")
 SAMPLED_OBJECTS = 5_000  # enough for the mean of a feature
+COUNTED = ("tf-idf", "unit length")  # scalings of counts: what is scaled otherwise was taken for measurements
 DEVIATION = "standard deviations from the mean of all objects"
 
 
@@ -192,7 +193,9 @@ def view_features(
         return features
     if features is not None and (features.deviations is not None or not is_measured(inspection, view, views)):
         return features
-    means, frequencies, moments = summarize_groups(views.select(view), codes, len(inspection.groups))
+    means, frequencies, moments = summarize_groups(
+        views.select(view), codes, len(inspection.groups), inspection.structure.scalings
+    )
     return features_of_means(means[view], frequencies[view], moments.get(view), "group")
 
 
@@ -236,6 +239,8 @@ def is_measured(inspection: Inspection, view: str, views: Views | None) -> bool:
     """Tell whether the values of a view are measurements, not counts."""
     if view in inspection.structure.likelihoods:
         return inspection.structure.likelihoods[view] != "multinomial"
+    if view in inspection.structure.scalings:
+        return inspection.structure.scalings[view] not in COUNTED
     if views is not None and view in views:
         return holds_measurements(views[view], int(views.present[:, views.names.index(view)].sum()))
     features = described_features(inspection, view)
@@ -316,12 +321,14 @@ def _names_by_features(inspection: Inspection, features: dict[str, Features]) ->
     return characteristic_names(weights, named, fallback, sizes, frequencies)
 
 
-def summarize_groups(views: Views, codes: np.ndarray, n_groups: int) -> tuple[dict[str, np.ndarray], ...]:
+def summarize_groups(
+    views: Views, codes: np.ndarray, n_groups: int, scalings: Mapping[str, str] | None = None
+) -> tuple[dict[str, np.ndarray], ...]:
     """Return what groups are about by view: means, shares of objects that have a feature, and moments of measurements.
 
     Means are over the objects of a group that have the view, rows brought to sum one first; of measurements, as they
     are. The moments of measurements are the mean and the standard deviation of each column over all objects that have
-    the view.
+    the view. What a view holds is told by its values, or by the `scalings` of the model where these have it.
 
     Examples
     --------
@@ -337,7 +344,9 @@ def summarize_groups(views: Views, codes: np.ndarray, n_groups: int) -> tuple[di
     means, frequencies, moments = {}, {}, {}
     for v, (name, matrix) in enumerate(some.items()):
         have = some.present[:, v]
-        measured = holds_measurements(matrix, int(have.sum()))
+        scaling = (scalings or {}).get(name)
+        measured = holds_measurements(matrix, int(have.sum())) if scaling is None else scaling not in COUNTED
+        measured &= not sparse.issparse(matrix)
         part = matrix if measured else normalize(matrix, "l1")
         means[name] = _group_means(part, np.where(have, codes, -1), n_groups)
         present = matrix != 0 if sparse.issparse(matrix) else (matrix != 0).astype(np.float64)

@@ -223,6 +223,8 @@ def _fits(pattern: str, method: Method) -> bool:
     """By name, by pattern, by group, or by the plain name of a class where the row has more in its name."""
     if pattern in GROUPS or pattern.removesuffix("s") in GROUPS:
         return method.group in (pattern, pattern.removesuffix("s"))
+    if method.group == "baseline" and method.name.endswith(f" {pattern}"):  # of the best view, of each, of all together
+        return True
     return fnmatchcase(method.name, pattern) or method.name.startswith((f"{pattern} (", f"{pattern} + "))
 
 
