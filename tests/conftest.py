@@ -1,7 +1,5 @@
 """Fitted models of every kind, once for all tests of inspection, figures and reports."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from shutil import which

@@ -1,7 +1,5 @@
 """What every estimator of coview has from its base."""
 
-from __future__ import annotations
-
 import gc
 import weakref
 

@@ -3,8 +3,6 @@
 Examples are run by `make docs`, whole.
 """
 
-from __future__ import annotations
-
 import ast
 import contextlib
 import doctest

@@ -3,8 +3,6 @@
 Methods may say in a sentence what they do with X, y and up to two parameters; with more, they list all of them.
 """
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import re

@@ -1,7 +1,5 @@
 """Every engine against the reference: the same numbers, to rounding, from the same arrays."""
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A fixed small part of `fuzz/readers.py`: whatever is damaged, a reader gives views or one of coview's sentences."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """What kind labels are of changes nothing: scores and predictions are those of plain whole numbers, renamed."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
@@ -12,14 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer
 from sklearn.semi_supervised import LabelSpreading, SelfTrainingClassifier
 
-from coview import (
-    BestView,
-    ConcatenatedViews,
-    CoTrainingClassifier,
-    LinkPLSA,
-    SeededKMeansClassifier,
-    Views,
-)
+from coview import BestView, ConcatenatedViews, CoTrainingClassifier, LinkPLSA, SeededKMeansClassifier, Views
 from coview.catalog import ESTIMATORS, resolve
 from coview.classification.wrapper import mark_unlabeled
 from coview.datasets import make_topic_views

@@ -1,7 +1,5 @@
 """The multi-view contract, for every cataloged estimator: what users may count on whatever model they pick."""
 
-from __future__ import annotations
-
 import sys
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Inputs that no model can use are refused in one sentence that names the view, by every estimator alike."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from fuzz import estimators, functions

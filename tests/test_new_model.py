@@ -4,8 +4,6 @@ Each model below is written to a file of its own and entered in the catalog by o
 then fitted from the command line, compared, saved and loaded, reported, explored over HTTP and searched with.
 """
 
-from __future__ import annotations
-
 import importlib
 import json
 

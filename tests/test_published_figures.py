@@ -1,7 +1,5 @@
 """The published figures that the leaderboard shows: each has a source that is told in full, and is a score."""
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 

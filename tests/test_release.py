@@ -1,7 +1,5 @@
 """What a release needs to agree on; `make release-check` does the rest."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from pathlib import Path

@@ -1,20 +1,12 @@
 """scikit-learn's own checks over every cataloged estimator; each expected failure is named with its reason."""
 
-from __future__ import annotations
-
 import os
 from inspect import signature
 
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from coview import (
-    CoPLSA,
-    CrossModalRetriever,
-    LinkPLSA,
-    PairwiseCoPLSA,
-    Views,
-)
+from coview import CoPLSA, CrossModalRetriever, LinkPLSA, PairwiseCoPLSA, Views
 from coview.auto.experts import propose_experts
 from coview.catalog import estimators
 from coview.views.views import is_plain

@@ -4,8 +4,6 @@ No test looks at the time of day. The pieces that a fit is made of (sweeps, k-me
 cost seconds of a fake clock in proportion to their rows; nothing else moves it.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 

@@ -1,7 +1,5 @@
 """What is done with torch, where it is installed: tensors are data; the CUDA engine's plain path, on the processor."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal

@@ -1,7 +1,5 @@
 """What an editor should know of coview: a small program that mypy and pyright check; nothing runs it."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from coview import AutoClassifier, AutoClustering, MultiViewPLSA, Views, inspect, load, save

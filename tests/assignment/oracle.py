@@ -1,7 +1,5 @@
 """HiGHS as an independent judge: the program written out once more, many objects in one call."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np

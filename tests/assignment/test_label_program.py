@@ -3,8 +3,6 @@
 Optima are compared, not labels: ties are genuine.
 """
 
-from __future__ import annotations
-
 import importlib.util
 from pathlib import Path
 

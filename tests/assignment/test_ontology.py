@@ -1,7 +1,5 @@
 """Ontologies: every form they are made of, every error with its sentence, closures and breaches against plain sets."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

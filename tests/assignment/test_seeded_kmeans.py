@@ -1,7 +1,5 @@
 """Seeded spherical k-means: against plain NumPy, laws of each combination, ontologies, stopping."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """AutoClassifier: near its best candidate, useless candidates dropped, any views, links, files."""
 
-from __future__ import annotations
-
 import copy
 import warnings
 

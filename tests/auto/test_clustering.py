@@ -1,7 +1,5 @@
 """AutoClustering: votes over graphs, noise and missing views, many objects, new objects, files."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

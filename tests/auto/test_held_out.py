@@ -1,7 +1,5 @@
 """Folds and held-out scores: no label is seen by whoever is asked for it, and all are asked for the same."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Counts or measurements: told by the objects that have the view, and in one way everywhere."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np
@@ -9,17 +7,7 @@ import pytest
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 
-from coview import (
-    AutoClassifier,
-    AutoClustering,
-    TfidfViews,
-    UnitRows,
-    Views,
-    inspect,
-    load,
-    make_report,
-    save,
-)
+from coview import AutoClassifier, AutoClustering, TfidfViews, UnitRows, Views, inspect, load, make_report, save
 from coview.auto.experts import propose_experts
 from coview.auto.preparation import counted_views, measured_views
 from coview.cli.summary import describe_model

@@ -1,7 +1,5 @@
 """Links among the objects: found, judged without labels, and used or left out."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose

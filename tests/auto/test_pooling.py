@@ -1,7 +1,5 @@
 """Temperatures and weights: against a search over all of them, what a prior does, and a score that no label is in."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

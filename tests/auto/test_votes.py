@@ -1,7 +1,5 @@
 """Votes of many clusterings, against the formulas written plainly, and graphs of several scales."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from copy import deepcopy
 
 import numpy as np

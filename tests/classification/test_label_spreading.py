@@ -1,7 +1,5 @@
 """Labels over graphs of neighbors: against a linear system; islands, new objects, missing views and files."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal

@@ -1,7 +1,5 @@
 """A line on each object next to its id, on a terminal."""
 
-from __future__ import annotations
-
 import csv
 import json
 import sys

@@ -1,7 +1,5 @@
 """`coview compare` as people type it."""
 
-from __future__ import annotations
-
 import csv
 import json
 from inspect import signature

@@ -1,7 +1,5 @@
 """`coview edit`."""
 
-from __future__ import annotations
-
 import csv
 import json
 

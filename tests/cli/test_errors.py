@@ -1,7 +1,5 @@
 """What the command line says when it refuses names options, not arguments of Python."""
 
-from __future__ import annotations
-
 import os
 import pickle
 import subprocess

@@ -1,7 +1,5 @@
 """`coview fit`, `predict`, `transform`, `info`: from files to files, as people type them."""
 
-from __future__ import annotations
-
 import csv
 import json
 import shlex
@@ -12,11 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from coview import (
-    inspect,
-    load,
-    write_views,
-)
+from coview import inspect, load, write_views
 from coview.datasets import make_topic_views
 
 TEXTS = [("red fox jumps", "land"), ("blue sea waves", "water"), ("fox den red", "land"), ("sea salt blue", "water")]
@@ -92,11 +86,7 @@ def test_a_table_alone_is_fitted_as_the_printed_options_say(run, tmp_path, monke
     words = json.loads(out)["options"]
     assert shlex.join([*words, "-o", "pages.coview"]) in told and json.loads(out)["out"] == "pages.coview"
     front = load("pages.coview")[0]
-    assert (front.id, front.text, front.columns) == (
-        "key",
-        {"body": "body"},
-        {"size": ["size"]},
-    )
+    assert (front.id, front.text, front.columns) == ("key", {"body": "body"}, {"size": ["size"]})
     assert list(front.tokens) == ["tags", "cites"]
     typed = ["fit", "auto", "pages.csv", "--set", "n_clusters=2", *words, "-o", "typed.coview", "--quiet"]
     assert run(*typed)[0] == 0

@@ -1,7 +1,5 @@
 """The commands that the help shows are run as they stand, in a folder with the table of the checkout."""
 
-from __future__ import annotations
-
 import csv
 import shlex
 import shutil

@@ -1,7 +1,5 @@
 """Objects that a model knows nothing of are told of, and marked."""
 
-from __future__ import annotations
-
 import csv
 import json
 

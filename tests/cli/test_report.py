@@ -1,7 +1,5 @@
 """`coview report`, as a function and through typer."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """`coview search` as people type it."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

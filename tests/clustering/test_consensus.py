@@ -1,7 +1,5 @@
 """Consensus clustering: the formula against general solvers, the starts of other models, and the estimator."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """Co-regularized spectral clustering: its forms, new objects, missing views, and what the pull does."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """Spherical k-means against plain sweeps, and its starts, batches, views and refusals."""
 
-from __future__ import annotations
-
 import warnings
 from html import unescape
 

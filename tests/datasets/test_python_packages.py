@@ -1,7 +1,5 @@
 """The demo corpus: parsing small sources by hand-made examples, then laws of the corpus of the installed packages."""
 
-from __future__ import annotations
-
 import ast
 import json
 import pickle

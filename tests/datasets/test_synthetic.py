@@ -1,7 +1,5 @@
 """The made-up views follow the parameters they report."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """Canonical correlations against dense oracles, sparse centering, missing views, and the randomised decomposition."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import linalg, sparse

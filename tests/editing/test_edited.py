@@ -1,7 +1,5 @@
 """Edited models: every edit against sums, means and labels made by hand; undo, refits, files, pipelines."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Laws of edits: objects of the fit are where `predict` puts them, previews come true, numbers are those by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal

@@ -1,7 +1,5 @@
 """The groups of numbers: what each edit makes of them, and what is refused."""
 
-from __future__ import annotations
-
 import datetime
 import pickle
 

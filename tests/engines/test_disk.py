@@ -1,7 +1,5 @@
 """Fits of lazy rows: the same as in memory, within a limit."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

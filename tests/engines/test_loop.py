@@ -1,7 +1,5 @@
 """The loop: when it stops, what it remembers, and that a killed fit ends where an unbroken one does."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Chunks cover the rows once, are balanced, and thread counts obey who asks."""
 
-from __future__ import annotations
-
 import mmap
 import os
 import pickle

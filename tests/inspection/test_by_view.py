@@ -1,7 +1,5 @@
 """The same objects read from fewer views."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal

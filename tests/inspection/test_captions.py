@@ -1,7 +1,5 @@
 """The column of a table that tells its objects in a line."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.pipeline import make_pipeline

@@ -1,7 +1,5 @@
 """What every fitted model answers: one contract over the catalog, pipelines, searches and scikit-learn's estimators."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Effects of covariates: errors by matrices written out, shares without bias, coverage, formulas."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose

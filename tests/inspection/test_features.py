@@ -1,7 +1,5 @@
 """Features that make a group."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import pairwise
 

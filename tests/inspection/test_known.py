@@ -1,7 +1,5 @@
 """Objects that a model knows nothing of: which they are, the sentence, and the warning of `predict`."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

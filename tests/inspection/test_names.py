@@ -1,7 +1,5 @@
 """Names of clusters and topics."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from math import log, sqrt

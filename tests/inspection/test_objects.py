@@ -1,7 +1,5 @@
 """Maps of objects, typical and disputed objects."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal

@@ -1,7 +1,5 @@
 """Prevalence of groups: means by pandas, intervals by scipy and by coverage, bins of dates, numbers and categories."""
 
-from __future__ import annotations
-
 import datetime as dt
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Quality of groups: good topics beside shuffled ones, every kind of model, and views that cannot be read."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import permutations
 

@@ -1,7 +1,5 @@
 """Views of vectors and measurements: explained by objects, by deviations, and by the words of other views."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,24 +8,10 @@ from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.cluster import AgglomerativeClustering
 
-from coview import (
-    ConcatenatedViews,
-    LinkPLSA,
-    MultiViewPLSA,
-    SphericalKMeans,
-    Views,
-    inspect,
-    read_views,
-    write_views,
-)
+from coview import ConcatenatedViews, LinkPLSA, MultiViewPLSA, SphericalKMeans, Views, inspect, read_views, write_views
 from coview.datasets import make_topic_views
 from coview.exceptions import ViewsError
-from coview.inspection.features import (
-    described_features,
-    features_of_means,
-    summarize_groups,
-    top_features,
-)
+from coview.inspection.features import described_features, features_of_means, summarize_groups, top_features
 from coview.inspection.reading import read_groups
 from coview.inspection.vectors import nearest_rows
 

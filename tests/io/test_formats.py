@@ -1,7 +1,5 @@
 """Each file format: what it holds comes in, and a bad file is refused with a sentence that names it."""
 
-from __future__ import annotations
-
 import pickle
 import re
 import tracemalloc

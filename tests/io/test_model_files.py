@@ -1,7 +1,5 @@
 """Model files with the real catalog: looked into, and shipped as pipelines."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

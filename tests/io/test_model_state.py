@@ -1,7 +1,5 @@
 """A model file whose parts contradict each other is refused when it is loaded, whatever its checksums say."""
 
-from __future__ import annotations
-
 import copy
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Model files: a loaded estimator equals the saved one, what is left out is named, and no file chooses other code."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import sklearn

@@ -1,7 +1,5 @@
 """Results go back into MuData and AnnData, by the names of the objects."""
 
-from __future__ import annotations
-
 import anndata
 import mudata
 import numpy as np

@@ -1,7 +1,5 @@
 """Raw tables in files, by polars and by pandas; what is broken is told in one sentence."""
 
-from __future__ import annotations
-
 import sys
 from datetime import date
 

@@ -1,7 +1,5 @@
 """Folders of views: there and back, one shard or many, refused with one sentence when damaged."""
 
-from __future__ import annotations
-
 import json
 import os
 import pickle

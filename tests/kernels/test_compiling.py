@@ -1,7 +1,5 @@
 """Kernels compile wherever they are: with a cache, with a damaged one, with none."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Kernels of label sets: conditions that they rely on, and choices against trying all of them."""
 
-from __future__ import annotations
-
 import io
 from itertools import product
 

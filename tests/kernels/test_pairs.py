@@ -1,7 +1,5 @@
 """The pairwise regularizer over sampled pairs, against whole similarity matrices and finite differences."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np

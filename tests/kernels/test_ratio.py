@@ -1,7 +1,5 @@
 """The kernels against plain formulas, where the engines' agreement does not reach."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numba import njit

@@ -1,7 +1,5 @@
 """One round: primal and dual meet, and independent solvers find the same steps."""
 
-from __future__ import annotations
-
 import itertools
 from fractions import Fraction
 
@@ -204,12 +202,7 @@ def by_hand(views, codes, n_classes, C=0.3, loss="pa1", gate=True, intercept=Fal
             continue
         extra = factor * intercept + (1 / (2 * C) if loss == "pa2" else 0)
         tau, steps = solve(
-            dots @ up,
-            norms,
-            base=bias @ up,
-            extra=extra,
-            cap=C if loss == "pa1" else np.inf,
-            coupling=coupling,
+            dots @ up, norms, base=bias @ up, extra=extra, cap=C if loss == "pa1" else np.inf, coupling=coupling
         )
         weights = [w + p * np.outer(x[i], up) for w, p, x in zip(weights, steps, X)]
         bias = bias + intercept * tau * up

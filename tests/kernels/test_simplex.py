@@ -1,7 +1,5 @@
 """One view's mixture given the others': against scipy's roots, and by the conditions that an optimum must meet."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The GPU kernels against the reference engine; needs a GPU."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose

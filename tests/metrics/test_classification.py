@@ -1,7 +1,5 @@
 """Hierarchical F1 against scikit-learn on label sets that were closed by hand."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import numpy as np

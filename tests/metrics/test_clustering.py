@@ -1,7 +1,5 @@
 """Clustering measures against scikit-learn, scipy and brute force."""
 
-from __future__ import annotations
-
 from itertools import combinations, permutations
 from math import log, sqrt
 

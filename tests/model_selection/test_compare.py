@@ -1,7 +1,5 @@
 """`compare`: all methods run, failures are rows and not errors, and the same seed gives the same table."""
 
-from __future__ import annotations
-
 import json
 import math
 import time

@@ -1,7 +1,5 @@
 """Jobs in processes of their own: results arrive, overruns and crashes end one job only."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """`select_clusters`: finds the number that the data were made with, by rules that are checked by hand."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The online classifier: what fit, partial_fit and the parameters promise."""
 
-from __future__ import annotations
-
 import joblib
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """Files read batch by batch give what they hold, in any batch size, without holding it all."""
 
-from __future__ import annotations
-
 import io
 import json
 import tracemalloc
@@ -16,12 +14,7 @@ from sklearn.datasets import dump_svmlight_file
 from sklearn.feature_extraction import FeatureHasher
 from sklearn.metrics import accuracy_score, f1_score
 
-from coview import (
-    MultiViewNaiveBayes,
-    MultiViewPassiveAggressiveClassifier,
-    evaluate_stream,
-    read_stream,
-)
+from coview import MultiViewNaiveBayes, MultiViewPassiveAggressiveClassifier, evaluate_stream, read_stream
 from coview.datasets import make_topic_views
 from coview.exceptions import DataFileError
 from coview.online.hashing import hash_row, hash_rows

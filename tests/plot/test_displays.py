@@ -1,21 +1,12 @@
 """Figures: drawn for each kind of model, with the numbers that they should show."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from matplotlib import pyplot
 from numpy.testing import assert_allclose
 from sklearn.linear_model import LinearRegression
 
-from coview import (
-    ConcatenatedViews,
-    LinkPLSA,
-    MultiViewPassiveAggressiveClassifier,
-    Views,
-    evaluate_stream,
-    inspect,
-)
+from coview import ConcatenatedViews, LinkPLSA, MultiViewPassiveAggressiveClassifier, Views, evaluate_stream, inspect
 from coview.inspection.features import keyed_names
 from coview.plot import (
     CandidatesDisplay,

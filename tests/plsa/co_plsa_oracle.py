@@ -4,8 +4,6 @@ The problem of one object is concave. L1 becomes smooth by a bound on each diffe
 that from several starts, and the best is polished: at the least it is a mixture, so that no optimum is overrated.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations

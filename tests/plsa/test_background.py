@@ -1,7 +1,5 @@
 """A background beside the topics: against EM in full, its laws, files and minibatches."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal

@@ -1,7 +1,5 @@
 """CoPLSA: its sweeps against a naive solver per object, its objective, its limits, missing views, and its edges."""
 
-from __future__ import annotations
-
 import importlib.util
 import sys
 from itertools import combinations

@@ -1,7 +1,5 @@
 """Views of vectors beside views of counts: the row step, the objective, and what must not change it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -32,12 +30,7 @@ from coview.exceptions import ParameterError, ViewsError
 from coview.inspection.features import described_features
 from coview.metrics import normalized_mutual_info
 from coview.plsa.co_plsa import CoSteps
-from coview.plsa.dense import (
-    SPREAD_COST,
-    center_means,
-    fit_class_means,
-    initialize_vectors,
-)
+from coview.plsa.dense import SPREAD_COST, center_means, fit_class_means, initialize_vectors
 from coview.plsa.mixture import choose_likelihood, choose_likelihoods
 from coview.plsa.multiview import ClusterSteps
 from coview.plsa.steps import MixtureSteps

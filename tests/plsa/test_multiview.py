@@ -1,7 +1,5 @@
 """Dual, multi-view and link PLSA against the five-index EM of the paper, their laws, and few labels."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal

@@ -1,7 +1,5 @@
 """PairwiseCoPLSA: the published update in plain NumPy, an objective that never falls, missing views, consensus."""
 
-from __future__ import annotations
-
 from itertools import combinations, permutations, product
 
 import numpy as np

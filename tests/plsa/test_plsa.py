@@ -1,7 +1,5 @@
 """PLSA: its mathematics against naive EM and scikit-learn's NMF, its laws, and its edges."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Topics that are guided by seeds."""
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 
 import numpy as np
@@ -10,18 +8,7 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn.base import clone
 
-from coview import (
-    PLSA,
-    DualPLSA,
-    LazyViews,
-    LinkPLSA,
-    MultiViewPLSA,
-    Views,
-    inspect,
-    load,
-    save,
-    set_group_names,
-)
+from coview import PLSA, DualPLSA, LazyViews, LinkPLSA, MultiViewPLSA, Views, inspect, load, save, set_group_names
 from coview.plsa.starts import read_seeds
 
 WORDS = ["game", "team", "goal", "moon", "orbit", "rocket", "bread", "oven", "salt", "the"]

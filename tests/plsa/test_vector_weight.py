@@ -1,7 +1,5 @@
 """What a vector counts beside counts where nobody says, and where objects begin then."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose

@@ -1,7 +1,5 @@
 """VotingPLSA: who becomes a seed, seeds that stay, a likelihood that never falls, missing views, edges."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Columns to views: numbers pass through, categories become indicators, gaps are a missing view or a sentence."""
 
-from __future__ import annotations
-
 from datetime import date, datetime
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Scikit-learn transformers on views."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import sklearn

@@ -1,7 +1,5 @@
 """EmbeddingViews: batches, duplicates, a cache by content, answers checked, and encoders that no file decides on."""
 
-from __future__ import annotations
-
 import sys
 import threading
 

@@ -1,7 +1,5 @@
 """Visual words of images that the tests draw."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import sparse

@@ -1,7 +1,5 @@
 """Views smoothed over links: against the dense formula, and new objects against the graph that they join."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """`ScaledViews` against scikit-learn's scaler, and that a turned embedding stays the same embedding."""
 
-from __future__ import annotations
-
 import tracemalloc
 
 import numpy as np

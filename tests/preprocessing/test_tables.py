@@ -1,7 +1,5 @@
 """Raw tables to views."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

@@ -4,8 +4,6 @@ Those checks compare arrays, so each class is checked as it is but for the last 
 taken out of the `Views` that `transform` returns.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.base import TransformerMixin

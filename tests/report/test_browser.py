@@ -1,7 +1,5 @@
 """The page in a real browser: what a reader clicks, and what a hostile name must not do."""
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 from shutil import which
 

@@ -1,7 +1,5 @@
 """The page: well formed, self-contained, and safe whatever the data is called."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """What a report says, before it has a form."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What a report says of views of vectors: likelihoods, variance explained, nearest objects; never columns as words."""
 
-from __future__ import annotations
-
 import html
 import re
 

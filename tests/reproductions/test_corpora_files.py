@@ -1,7 +1,5 @@
 """Files in the data home are used as they are; the rest is downloaded whole and checked, or refused in a sentence."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import hashlib

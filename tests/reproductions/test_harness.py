@@ -1,7 +1,5 @@
 """The harness of reproductions, on a toy paper."""
 
-from __future__ import annotations
-
 from itertools import combinations
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The two files of LINQS: every trap of the format on small files, then the published sizes of Cora and CiteSeer."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import lzma

@@ -1,19 +1,11 @@
 """Handwritten numerals: small files with every trap of the format, then the published sizes."""
 
-from __future__ import annotations
-
 import gzip
 import zipfile
 
 import numpy as np
 import pytest
-from corpora import (
-    load_3sources,
-    load_bbc_segments,
-    load_internet_ads,
-    load_mfeat,
-    load_nutrimouse,
-)
+from corpora import load_3sources, load_bbc_segments, load_internet_ads, load_mfeat, load_nutrimouse
 from corpora.debian_packages import read_descriptions, read_packages
 from corpora.mfeat import VIEWS
 

@@ -1,7 +1,5 @@
 """Views of 20 Newsgroups: glued and single posts on a small archive, then the real one."""
 
-from __future__ import annotations
-
 import io
 import tarfile
 

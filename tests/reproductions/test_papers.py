@@ -1,7 +1,5 @@
 """The papers: printed figures, every experiment on tiny data, what is special about each, and the committed tables."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """Those of the real corpora that the data home holds have their published sizes, and their registered checksums."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import lzma

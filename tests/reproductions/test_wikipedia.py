@@ -1,7 +1,5 @@
 """The Wikipedia corpus: parsing on small files, then the published sizes."""
 
-from __future__ import annotations
-
 import io
 import tarfile
 

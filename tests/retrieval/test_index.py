@@ -1,7 +1,5 @@
 """The index: exact search against a full sort, ties, adding and removing; the graph's recall and state."""
 
-from __future__ import annotations
-
 import builtins
 import pickle
 from importlib.util import find_spec

@@ -1,7 +1,5 @@
 """Searching one view with another: scores against a plain formula, raw queries, the index, tags and explanations."""
 
-from __future__ import annotations
-
 import pickle
 
 import numpy as np

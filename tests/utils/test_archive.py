@@ -1,7 +1,5 @@
 """Archives: what goes in comes out, equal in value and type; anything else is refused and nothing is executed."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

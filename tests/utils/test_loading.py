@@ -1,7 +1,5 @@
 """Loading of modules."""
 
-from __future__ import annotations
-
 import gc
 import subprocess
 import sys

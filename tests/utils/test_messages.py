@@ -1,7 +1,5 @@
 """What errors quote is short, whatever a user gave."""
 
-from __future__ import annotations
-
 import threading
 import warnings
 from concurrent.futures import ThreadPoolExecutor

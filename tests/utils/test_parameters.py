@@ -1,7 +1,5 @@
 """Constraints of parameters: every parameter of every cataloged class has some, and `fit` refuses nonsense by name."""
 
-from __future__ import annotations
-
 import math
 from inspect import signature
 

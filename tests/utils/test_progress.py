@@ -1,7 +1,5 @@
 """Progress: shown where somebody looks on, in plain text where nothing can be drawn, and of nothing that is quick."""
 
-from __future__ import annotations
-
 import io
 import sys
 import threading

@@ -1,7 +1,5 @@
 """What is done to one matrix: rows taken and scattered as NumPy does it, without copies where none are needed."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The gate: every form a user may hold becomes the same views."""
 
-from __future__ import annotations
-
 import warnings
 
 import anndata

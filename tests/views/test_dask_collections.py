@@ -1,7 +1,5 @@
 """Dask collections as lazy views: the same rows as in memory, whatever the chunks, and nothing computed early."""
 
-from __future__ import annotations
-
 import pickle
 
 import numpy as np

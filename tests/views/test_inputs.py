@@ -1,7 +1,5 @@
 """Columns of new data: put in order by name, zero where absent, left out where unknown; refused where names lack."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Lazy views: the same rows as in memory, read when asked for and not before, whatever the parts."""
 
-from __future__ import annotations
-
 import pickle
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The container: what it takes, what it gives back, what it refuses, and that nothing changes or copies it."""
 
-from __future__ import annotations
-
 import pickle
 import re
 

@@ -1,7 +1,5 @@
 """A small retriever with words, served over real HTTP for the tests of a module."""
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The explorer in a real browser: from opening the page to finding code with words, by mouse and by keys."""
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 from shutil import which
 

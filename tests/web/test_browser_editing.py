@@ -1,7 +1,5 @@
 """Editing groups in a real browser: choose, see what moves, edit, undo and save, by mouse and by keys alone."""
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 from shutil import which
 

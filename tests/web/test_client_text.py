@@ -1,7 +1,5 @@
 """Texts of clients are never opened as files: models that would are refused before they are served."""
 
-from __future__ import annotations
-
 import httpx
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """`coview serve` and `coview explore` as a process, and what they refuse before they start."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal
@@ -13,12 +11,7 @@ import httpx
 import pytest
 from sklearn.pipeline import make_pipeline
 
-from coview import (
-    MultiViewNaiveBayes,
-    TextViews,
-    save,
-    write_views,
-)
+from coview import MultiViewNaiveBayes, TextViews, save, write_views
 from coview.cli import serve as commands
 from coview.exceptions import ViewsError
 from coview.web.run import running

@@ -1,22 +1,11 @@
 """Edits in the explorer: previews change nothing, edits show everywhere at once, and only one file is ever written."""
 
-from __future__ import annotations
-
 import httpx
 import numpy as np
 import pytest
 from scipy import sparse
 
-from coview import (
-    AutoClassifier,
-    LinkPLSA,
-    MultiViewNaiveBayes,
-    edit,
-    inspect,
-    load,
-    save,
-    suggest_labels,
-)
+from coview import AutoClassifier, LinkPLSA, MultiViewNaiveBayes, edit, inspect, load, save, suggest_labels
 from coview.exceptions import ParameterError, ViewsError
 from coview.inspection.choice import describe_accuracy
 from coview.web.api import make_app

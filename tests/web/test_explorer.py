@@ -1,7 +1,5 @@
 """The explorer's answers: the sections of `describe`, the pages that a model has, objects from all their views."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import sparse

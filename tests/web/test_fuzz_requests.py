@@ -1,7 +1,5 @@
 """A fixed part of `fuzz/http.py`, some seconds long: no failure, no hang, no traceback, no markup."""
 
-from __future__ import annotations
-
 import importlib.util
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The service over real HTTP: answers, refusals, limits, and many clients at once."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import threading

@@ -1,7 +1,5 @@
 """JSON rows become views, in each of the forms that are taken; what does not fit is refused with a sentence."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import sparse

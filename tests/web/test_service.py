@@ -1,7 +1,5 @@
 """Every kind of fitted model answers: info, predictions or places, and pages that apply."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 
@@ -10,16 +8,7 @@ import pytest
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import make_pipeline
 
-from coview import (
-    CrossModalRetriever,
-    MultiViewCCA,
-    MultiViewNaiveBayes,
-    MultiViewPLSA,
-    TextViews,
-    Views,
-    load,
-    save,
-)
+from coview import CrossModalRetriever, MultiViewCCA, MultiViewNaiveBayes, MultiViewPLSA, TextViews, Views, load, save
 from coview.catalog import ESTIMATORS, estimators
 from coview.datasets import make_topic_views
 from coview.exceptions import ViewsError

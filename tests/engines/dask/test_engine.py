@@ -1,7 +1,5 @@
 """The Dask engine: the single-machine fit, on a cluster, also when workers die."""
 
-from __future__ import annotations
-
 import os
 import pickle
 import signal
