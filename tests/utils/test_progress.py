@@ -105,7 +105,7 @@ def test_starts_and_scales_are_told():
         AutoClustering(3, random_state=0).fit(DATA.views)
         MultiViewPLSA(3, max_iter=2, tol=0, random_state=0).fit(DATA.views)
     texts = [text for text, *_ in told]
-    assert "scale 1/2" in texts and "scale 2/2" in texts
+    assert "graph 1/8" in texts and "graph 8/8" in texts
     assert ("choosing a start 1/9", 0, 9) in told and any(text.startswith("iteration 2/2") for text in texts)
     assert threading.active_count() == thread_count  # nobody looks on: no thread looks after a line
 
