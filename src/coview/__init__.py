@@ -19,6 +19,7 @@ _MODULES = {
     "coview.model_selection.compare": ("compare",),
     "coview.model_selection.select": ("ClusterChoice", "select_clusters"),
     "coview.model_selection.stability": ("refit_stability",),
+    "coview.model_selection.audit": ("LabelAudit", "audit_labels"),
     "coview.model_selection.suggest": ("LabelSuggestions", "suggest_labels"),
     "coview.model_selection.table": ("Comparison",),
     "coview.preprocessing.codebook": ("Codebook",),
@@ -114,6 +115,8 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from coview.io.tables import read_table as read_table
     from coview.io.views_folder import read_views as read_views
     from coview.io.views_folder import write_views as write_views
+    from coview.model_selection.audit import LabelAudit as LabelAudit
+    from coview.model_selection.audit import audit_labels as audit_labels
     from coview.model_selection.compare import compare as compare
     from coview.model_selection.select import ClusterChoice as ClusterChoice
     from coview.model_selection.select import select_clusters as select_clusters

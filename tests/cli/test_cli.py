@@ -220,3 +220,22 @@ def test_escaped_texts_are_read_back_as_they_were(tmp_path, kind):
     assert read_target(str(tmp_path / f"t.{kind}"), X).tolist() == classes
     write_table({"label": classes}, tmp_path / f"one.{kind}")
     assert read_target(str(tmp_path / f"one.{kind}"), X).tolist() == classes
+
+
+def test_labels_that_the_views_contradict_come_first_in_a_file_of_all_labels(run, tmp_path):
+    data = make_topic_views(60, n_clusters=2, random_state=0)
+    y = np.array(["tea", "oats"])[data.target]
+    y[5] = "oats" if y[5] == "tea" else "tea"
+    write_views(data.views, tmp_path / "data")
+    write_table({"label": y}, tmp_path / "y.csv")
+    run("fit", "MultiViewNaiveBayes", tmp_path / "data", "--labels", tmp_path / "y.csv", "-o", tmp_path / "m.coview")
+    words = ("label", tmp_path / "m.coview", tmp_path / "data", "--audit", "-n", "3")
+    code, out, err = run(*words, "--labels", tmp_path / "y.csv")
+    assert code == 0 and len(out.splitlines()) == 4 and out.startswith("row,label,suggested,doubt,reason\n"), err
+    code, _, err = run(*words, "--labels", tmp_path / "y.csv", "-o", tmp_path / "checked.csv")
+    table = read_table(tmp_path / "checked.csv")
+    assert code == 0 and "60 labels, 1 of them more likely wrong than right" in err and len(table) == 60
+    assert (table["row"][0], table["label"][0]) == (5, y[5])
+    assert read_target(str(tmp_path / "checked.csv"), data.views).tolist() == y.tolist()
+    code, _, err = run(*words)
+    assert code == 2 and "--audit needs the labels" in err
