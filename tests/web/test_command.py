@@ -14,16 +14,13 @@ from sklearn.pipeline import make_pipeline
 from coview import MultiViewNaiveBayes, TextViews, save, write_views
 from coview.cli import serve as commands
 from coview.exceptions import ViewsError
-from coview.web.run import running
 from coview.web.service import load_service
-
-RUN = "import typer; from coview.cli.serve import {0}; typer.run({0})"
 
 
 @contextmanager
 def started(name: str, *words: str, **env: str):
     """Run a command on a free port; gives its address and what it printed so far."""
-    command = [sys.executable, "-c", RUN.format(name), *words, "--port", "0"]
+    command = [sys.executable, "-m", "coview", name, *words, "--port", "0"]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, **env})
     said = ""
     try:
@@ -37,7 +34,8 @@ def started(name: str, *words: str, **env: str):
             raise AssertionError(f"The command ended: {said}")
     finally:
         process.send_signal(signal.SIGINT)
-        process.wait(timeout=20)
+        said = process.stderr.read()
+        assert (process.wait(timeout=20), said.endswith("Stopped.\n")) == (0, True), said
         process.stderr.close()
 
 
@@ -55,19 +53,13 @@ def saved(tmp_path_factory, retriever, small):
     return folder
 
 
-def test_serve_answers_until_it_is_stopped(saved, monkeypatch, capsys):
-    def asked(app, *given):
-        with running(app) as url:
-            found = ask(f"{url}/search", params={"q": "wordaa", "source": "words", "k": 3}).json()
-            assert len(found["hits"]) == 3
-            root = ask(f"{url}/").json()  # no page
-            assert root["model"] == "CrossModalRetriever" and {"/info", "/search"} <= set(root["paths"])
-            assert all(ask(f"{url}{path}").status_code != 404 for path in root["paths"])
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("coview.web.run.serve_app", asked)
-    commands.serve(model=saved / "r.coview", data=saved / "data", port=0)
-    assert capsys.readouterr().err.endswith("Stopped.\n")
+def test_serve_answers_until_it_is_stopped(saved):
+    with started("serve", str(saved / "r.coview"), str(saved / "data")) as (url, _):
+        found = ask(f"{url}search", params={"q": "wordaa", "source": "words", "k": 3}).json()
+        assert len(found["hits"]) == 3
+        root = ask(url).json()  # no page
+        assert root["model"] == "CrossModalRetriever" and {"/info", "/search"} <= set(root["paths"])
+        assert all(ask(f"{url[:-1]}{path}").status_code != 404 for path in root["paths"])
 
 
 def test_explore_beyond_this_machine_prints_a_token(saved):

@@ -327,6 +327,9 @@ def _describe_groups(s: Summary) -> dict[str, Any] | None:
     if inspection.kind == "component":
         return {**section, "items": _component_ends(inspection, features, names)} if features else None
     top = {view: top_features(part, names[view], FEATURES) for view, part in features.items()}
+    for view in (view for view, measured in section["deviations"].items() if measured):
+        # in the others a group is about average, which says nothing
+        top[view] = [[one for one in lists if abs(one[1]) >= LEAST_DEVIATION] for lists in top[view]]
     categories = [
         view
         for view, part in features.items()
@@ -350,14 +353,10 @@ def _describe_briefly(
     categories: Sequence[str],
     known: Sequence[str],
 ) -> list[str]:
-    """What tells a group from the others, beside what its name says already: a few features of each view.
-
-    Of measurements, those in which the group is about average say nothing.
-    """
+    """What tells a group from the others, beside what its name says already: a few features of each view."""
     said: list[str] = []
     for view, lists in features.items():
         if deviations[view]:
-            lists = [feature for feature in lists if abs(feature[1]) >= LEAST_DEVIATION]
             texts = [measured_word(name, value) for name, value, _ in lists]
         else:
             texts = [f"{view}: {name.removeprefix(f'{view}_')}" if view in categories else name for name, *_ in lists]

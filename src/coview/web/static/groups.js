@@ -81,7 +81,8 @@ export function group(place, { model, page }, at, key) {
       ...near.map(([view, found]) => h("div.card", null, h("h2", null, viewName(view)), h("p.soft", null, "Objects nearest to the mean vector"),
         h("ul.typical", null, found[key].map((thing) => h("li", null, h("a", { href: objectHref(thing.id) }, objectName(thing.id)), " ", h("span.soft", null, contentOf(thing)))))))];
     return h("div", null, head, editable && editor(groups, names, edits, page, item).element,
-      cards.length ? h("section.cards", null, cards) : empty("No features to show", "Start the explorer with data to see what makes this group."),
+      cards.length ? h("section.cards", null, cards) : Object.keys(item.features).length ? empty("No feature sets it apart", "It is about average in all of them.")
+        : empty("No features to show", "Start the explorer with data to see what makes this group."),
       model.columns.length > 0 && prevalence(model, at, key), model.columns.length > 0 && effects(model, at, key), quality(at, key),
       h("section", null, h("h2", null, "Objects"), h("p.soft", null, "The typical ones first."), members(at, key)));
   }, "Sorting the objects ...");

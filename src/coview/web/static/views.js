@@ -24,12 +24,14 @@ function contributions(found) {
   const held = found.held_out || {};
   const on = held.n_hidden !== undefined ? `On ${plural(held.n_hidden, "held-out object")}${held.refitted ? `, by a copy of the model that was fitted with the other ${count(held.n_shown)}` : ""}`
     : `On ${plural(found.n_objects, "object")} that the model may have learned from${held.note ? ` (held out: ${held.note.replace(/\.$/, "")})` : ""}`;
+  const columns = { alone: "from it alone", without: "without it" };
+  if (found.rows.every((row) => row.without === null)) delete columns.without; // of classes judged by the fit
   const bar = (value) => h("span.track", null, h("span.bar", { "width%": 100 * Math.min(Math.max(value ?? 0, 0), 1) }));
   return h("section", null, h("div.card", null, h("h2", null, "What each view contributes"),
     h("p", null, `${on}: ${found.measure} (1 is best)${found.whole === null ? "" : `; from all views ${shown(found.whole)}`}.`),
-    h("div.contributions", null, h("span"), h("span.soft", null, "from it alone"), h("span.soft", null, "without it"),
-      found.rows.map((row) => [h("span", null, viewName(row.name), row.n_objects < found.n_judged && h("span.soft", null, ` ${plural(row.n_objects, "object")}`)),
-        ...["alone", "without"].map((name) => h("span.part", { class: viewClass(row.name) }, bar(row[name]), h("span.value", null, shown(row[name]))))])),
+    h("div.contributions", { class: columns.without ? "" : "lone" }, h("span.corner"), Object.values(columns).map((name) => h("span.soft", null, name)),
+      found.rows.map((row) => [h("span.of", null, viewName(row.name), row.n_objects < found.n_judged && h("span.soft", null, ` ${plural(row.n_objects, "object")}`)),
+        ...Object.keys(columns).map((name) => h("span.part", { class: viewClass(row.name) }, bar(row[name]), h("span.value", null, shown(row[name]))))])),
     found.rows.filter((row) => row.refused).map((row) => h("p.soft", null, `${row.name}: ${row.refused}`))));
 }
 
