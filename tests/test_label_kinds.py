@@ -11,6 +11,7 @@ from sklearn.preprocessing import Normalizer
 from sklearn.semi_supervised import LabelSpreading, SelfTrainingClassifier
 
 from coview import BestView, ConcatenatedViews, CoTrainingClassifier, LinkPLSA, SeededKMeansClassifier, Views
+from coview.auto.experts import propose_experts
 from coview.catalog import ESTIMATORS, resolve
 from coview.classification.wrapper import mark_unlabeled
 from coview.datasets import make_topic_views
@@ -45,6 +46,16 @@ SIGNS = {
 }
 # one of each way to be told apart, sorted and hidden; all of them go through `encode_labels`
 SOME = {key: KINDS[key] for key in ("texts of all lengths", "texts like numbers", "booleans as objects", "unsigned")}
+
+
+@pytest.fixture(autouse=True)
+def _few_experts(monkeypatch):
+    """What a pool makes of labels, it makes with few experts as with all."""
+
+    def chosen(*given):
+        return [expert for expert in propose_experts(*given) if expert.name in ("latent", "centers")]
+
+    monkeypatch.setattr("coview.auto.classifier.propose_experts", chosen)
 
 
 def quick(name):

@@ -7,7 +7,7 @@ from scipy import sparse
 from scipy.stats import spearmanr
 from sklearn.metrics import roc_auc_score
 
-from coview import PLSA, LinkPLSA, MultiViewPLSA, Views, edit, inspect
+from coview import PLSA, LinkPLSA, Views, edit, inspect
 from coview.datasets import make_topic_views
 from coview.inspection import outliers as module
 from coview.inspection.reading import read_groups
@@ -248,18 +248,6 @@ def test_an_object_that_lacks_a_view_is_judged_by_the_others(mixed):
     table = model.outliers(partly)
     assert np.isfinite(table.scores).all() and roc_auc_score(other, -table.scores) > 0.95
     assert roc_auc_score(other, -model.outliers(X.select("tags")).scores) > 0.8
-
-
-def test_weights_that_are_no_counts_are_split_by_feature(mixed):
-    model, X, other, _ = mixed
-    scaled = Views(words=X["words"] * 0.37, tags=np.asarray(X["tags"]) * 0.37)
-    assert roc_auc_score(other, -model.outliers(scaled).scores) > 0.9
-
-
-def test_clusters_work_as_topics_do():
-    model = inspect(MultiViewPLSA(3, 4, random_state=0).fit(Views(words=corpus(200, 0))))
-    X = Views(words=np.vstack([corpus(180, 1), corpus(20, 2, shift=30)]))
-    assert roc_auc_score(np.arange(200) >= 180, -model.outliers(X).scores) > 0.95
 
 
 @pytest.mark.parametrize("present", [True, False])

@@ -322,14 +322,6 @@ def test_shuffled_copies_are_put_back(views):
         assert_array_equal(P[:, shuffle][:, order], P)
 
 
-def test_even_rows_do_not_matter():
-    rng = np.random.default_rng(1)
-    table = np.hstack([rng.dirichlet(np.ones(4), 20) for _ in range(2)])
-    lacking = np.hstack([rng.dirichlet(np.ones(4), 9), np.full((9, 4), 0.25)])
-    few, more = (compute_topic_overlap({"mixture": part}) for part in (table, np.vstack([table, lacking])))
-    assert_array_equal(align_topics(few, 4), align_topics(more, 4))
-
-
 # -- Measures of disagreement: scipy's where it has them, zero only between equals, pairs counted where both are
 
 

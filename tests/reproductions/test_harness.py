@@ -5,10 +5,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from harness.paper import Figure, read_paper
+from harness.paper import read_paper
 from harness.ranking import rank_tests
 from harness.store import Results
-from harness.summary import Numbers, check_claims, verdict
+from harness.summary import Numbers, check_claims
 from run import main
 from scipy import stats
 from scipy.stats import rankdata
@@ -91,20 +91,6 @@ def numbers_of(folder: Path) -> Numbers:
 # -- the harness
 
 
-@pytest.mark.parametrize(
-    ("ours", "published", "word"),
-    [
-        (92.0, Figure(93.0, 0.2, ""), "within"),  # one point, whatever the deviation
-        (91.9, Figure(93.0, 0.2, ""), "below"),
-        (94.1, Figure(93.0, None, ""), "above"),
-        (89.0, Figure(93.0, 4.0, ""), "within"),  # one published deviation
-        (97.1, Figure(93.0, 4.0, ""), "above"),
-    ],
-)
-def test_verdict_allows_one_point_or_one_published_deviation(ours: float, published: Figure, word: str) -> None:
-    assert verdict(ours, published) == word
-
-
 def test_table_sets_ours_beside_theirs_with_mean_deviation_and_verdict(toy: Path) -> None:
     text = run_toy(toy)
     assert "| coin | ours | 51.00 ± 1.00 **within** | 51.00 ± 1.00 **below** |" in text
@@ -169,21 +155,6 @@ def test_claims_in_words_are_checked(toy: Path, claim: str, holds: bool) -> None
     numbers = numbers_of(toy)
     (found,) = check_claims(numbers.paper.tables[0], numbers)
     assert found.holds is holds
-
-
-def test_rows_of_coview_are_not_compared_with_the_paper_unless_a_claim_names_them(toy: Path) -> None:
-    claim = "{ text = 't', check = 'highest', row = 'card', data = ['here'] }"
-    named = claim.replace("}", ", against = ['coin'] }")
-    toml = TOML.partition("[tables.table1.published.here]")[0].replace('["die"]', '["die", "card", "coin"]')
-    toml = toml.replace("claims = []", f"claims = [{claim}, {named}]")
-    (toy / "paper.toml").write_text(toml + '[by]\npaper = ["card"]\ncoview = ["coin"]\nbaseline = ["die"]')
-    (toy / "experiment.py").write_text(EXPERIMENT.replace('"die|u=1"', '"card": 16.0, "die|u=1"'))
-    run_toy(toy)
-    numbers = numbers_of(toy)
-    assert [claim.found for claim in check_claims(numbers.paper.tables[0], numbers)] == [
-        "least lead 1.00 (die rate 0.1)",
-        "behind 35.00 (coin rate 0.1)",
-    ]
 
 
 # -- Average ranks and tests of methods against scipy

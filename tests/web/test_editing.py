@@ -133,17 +133,6 @@ def test_the_edited_model_can_be_downloaded(small, model, tmp_path):
         editing.write(tmp_path / "sent.coview")
 
 
-def test_only_topics_and_clusters_are_edited(small, model):
-    X, y = small
-    classes = Editing(Service(MultiViewNaiveBayes().fit(X, y), X))
-    assert classes.state() == {"editable": False}
-    with pytest.raises(ViewsError, match="Only topics and clusters can be edited"):
-        classes.apply(MERGE)
-    both = Editing(Service(MultiViewNaiveBayes().fit(X, y), X, also=[model]))
-    assert both.state()["at"] == 1 and numbers(both.apply(MERGE)) == [0, 1, 2, 4]
-    assert [part["kind"] for part in both.explorer.about()["shown"]] == ["class", "topic"]
-
-
 # -- over HTTP
 
 
@@ -167,18 +156,6 @@ def test_a_page_of_another_site_cannot_edit(client, tmp_path):
     assert client.get("/api/edits").json()["log"] == []
     own = {"Origin": str(client.base_url).rstrip("/")}
     assert numbers(client.post("/api/edits/apply", json=MERGE, headers=own).json()) == [0, 1, 2, 4]
-
-
-def test_a_download_is_a_model_file_with_a_name(client, small, tmp_path):
-    refused = client.post("/api/edits/download", json={})
-    assert refused.status_code == 422 and "no edits to download" in refused.json()["error"]
-    client.post("/api/edits/apply", json=MERGE)
-    answer = client.post("/api/edits/download", json={})
-    assert answer.headers["content-type"] == "application/octet-stream"
-    assert answer.headers["content-disposition"] == 'attachment; filename="edited.coview"'
-    assert not list(tmp_path.iterdir())  # nothing is kept here
-    (tmp_path / "mine.coview").write_bytes(answer.content)
-    assert load(tmp_path / "mine.coview").numbers_ == [0, 1, 2, 4]
 
 
 def test_an_answer_is_that_of_one_model(small, model):
