@@ -23,6 +23,7 @@ import coview
 from coview import Views, inspect
 from coview.catalog import ESTIMATORS, Entry
 from coview.cli.app import make_commands
+from coview.model_selection.jobs import run_jobs
 
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
@@ -35,6 +36,15 @@ pytestmark = [
     pytest.mark.no_cover,
     pytest.mark.skipif(not EXAMPLES, reason="needs a checkout: docs and examples are not in the package"),
 ]
+
+
+@pytest.fixture(autouse=True)
+def _in_this_process(monkeypatch):
+    """Methods are compared here, which is quicker; `tests/model_selection` has the workers."""
+    here = {"n_jobs": 1, "budget": None}
+    monkeypatch.setattr(
+        "coview.model_selection.compare.run_jobs", lambda *parts, **how: run_jobs(*parts, **{**how, **here})
+    )
 
 
 def fences(text: str, language: str) -> list[str]:

@@ -190,7 +190,7 @@ def test_a_new_model_is_known_everywhere(model, data, tmp_path):
     # compared
     row = f"{model.__name__} + KMeans" if kind == "topic" else model.__name__
     task = "classification" if kind == "class" else "clustering"
-    table = compare(X, y, task=task, methods=[row], n_repeats=2, n_jobs=1, random_state=0)
+    table = compare(X, y, task=task, methods=[row], n_repeats=2, time_budget=None, n_jobs=1, random_state=0)
     assert [(one["method"], one["status"]) for one in table.rows] == [(row, "done")]
 
     # reported
