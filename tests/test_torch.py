@@ -87,7 +87,7 @@ def test_nearest_rows_on_torch_are_the_same_in_pieces(monkeypatch):
     wide = sparse.random_array((60, 90), density=0.3, format="csr", rng=np.random.default_rng(3))
     X = CUDA.prepare(sparse.csr_array(wide * np.geomspace(1, 1e-3, 90)))
     whole = CUDA.nearest_rows(X, None, 5)
-    monkeypatch.setattr("coview.engines.cuda._SLICE", 200)  # several pieces of a few rows
+    monkeypatch.setattr("coview.kernels.torch_neighbors._VALUES", 200)  # several pieces of a few rows
     for ours, right in zip(CUDA.nearest_rows(X, None, 5), whole):
         assert_allclose(ours, right, atol=1e-12)
 

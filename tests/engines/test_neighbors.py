@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
+from coview.engines.loop import select_engine
 from coview.engines.neighbors import find_neighbors
 
 RNG = np.random.default_rng(0)
@@ -25,6 +26,13 @@ ROWS = {
 }
 
 
+def engine_of(name):
+    """An engine by name; "torch" is the CUDA engine on torch's CPU device, which needs no GPU."""
+    if name == "cpu":
+        return select_engine(name)
+    return pytest.importorskip("coview.engines.cuda").CudaEngine("cpu")
+
+
 def measured(rows, among, k):
     rows, others = rows.astype(np.float64), (rows if among is None else among).astype(np.float64)
     apart = ((rows[:, None] - others) ** 2).sum(axis=2)
@@ -37,15 +45,18 @@ def measured(rows, among, k):
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("name", ROWS)
-@pytest.mark.parametrize("least", [20, 512], ids=["many blocks", "one block"])
-def test_neighbors_are_those_of_all_pairs(name, make, dtype, least, monkeypatch):
-    monkeypatch.setattr("coview.kernels.neighbors._LEAST", least)
+@pytest.mark.parametrize("engine", ["cpu", "torch"])
+def test_neighbors_are_those_of_all_pairs(name, make, dtype, engine, monkeypatch):
+    monkeypatch.setattr("coview.kernels.neighbors._LEAST", 20)  # several blocks
+    ops = engine_of(engine)
     rows = ROWS[name].astype(dtype)
     for n, k, among in (150, 7, None), (150, 149, None), (150, 7, rows[:60]), (8, 60, rows[:60]), (8, 5, rows):
-        found = find_neighbors(make(rows[:n]), k, None if among is None else make(among))
+        found = find_neighbors(make(rows[:n]), k, None if among is None else make(among), ops=ops)
         distances, positions = measured(rows[:n], among, k)
-        assert_allclose(found[0], distances, rtol=1e-9)
-        assert_array_equal(found[1], positions)
+        rounding = 0 if engine == "cpu" or make is np.asarray else 1e-7 * abs(rows).max(initial=0) * 5
+        assert_allclose(found[0], distances, rtol=1e-9, atol=rounding)
+        if not rounding:
+            assert_array_equal(found[1], positions)
 
 
 def test_rows_that_cannot_be_compared_come_last_and_the_search_ends():

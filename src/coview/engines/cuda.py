@@ -33,6 +33,7 @@ except ImportError:
 
 from coview.kernels import torch_pairs
 from coview.kernels.torch_kmeans import kmeans_labels
+from coview.kernels.torch_neighbors import nearest_rows
 from coview.kernels.torch_simplex import omega_rows, quadratic_rows
 
 __all__ = ["CudaEngine", "CudaMatrix", "DenseCudaMatrix"]
@@ -412,7 +413,10 @@ class CudaEngine(ReferenceEngine):
 
     def nearest_rows(self, X: Rows, among: Rows | None, n_nearest: int) -> tuple[np.ndarray, np.ndarray]:
         with self.limits():
-            return self._nearest_rows(X, among, n_nearest)
+            if among is not None and isinstance(X, DenseCudaMatrix) != isinstance(among, DenseCudaMatrix):
+                X, among = _by_non_zeros(X), _by_non_zeros(among)
+            distances, positions = nearest_rows(X, among, n_nearest, self.take)
+            return self.to_numpy(distances), self.to_numpy(positions)
 
     def leading_vectors(self, weights: Any, lift: np.ndarray, count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
         n = lift.size
@@ -429,24 +433,6 @@ class CudaEngine(ReferenceEngine):
             values, vectors = find_leading_vectors(self, times, n, count, max(8, count // 4), seed)
             return values, self.to_numpy(vectors)
 
-    def _nearest_rows(self, X: Rows, among: Rows | None, n_nearest: int) -> tuple[np.ndarray, np.ndarray]:
-        """Whole rows of products at a time, in float64 as on the processor: equal rows are at distance 0."""
-        others = X if among is None else among
-        n, m = X.shape[0], others.shape[0]
-        distances = torch.empty((n, n_nearest), dtype=torch.float64, device=self.device)
-        positions = torch.empty((n, n_nearest), dtype=torch.int64, device=self.device)
-        lengths, squares = X.squares, others.squares
-        times = _products(others)
-        for part in _runs(n, max(m, X.shape[1])):
-            apart = lengths[part][:, None] + squares - 2 * times(_make_dense(X, part))
-            if among is None:
-                own = torch.arange(len(apart), device=self.device)
-                apart[own, own + part.start] = torch.inf
-            # rounding may take distances below 0, and their roots would be NaN
-            near, positions[part] = torch.topk(apart, n_nearest, dim=1, largest=False, sorted=True)
-            distances[part] = near.clamp_(min=0).sqrt_()
-        return self.to_numpy(distances), self.to_numpy(positions)
-
 
 def _by_non_zeros(X: Rows) -> CudaMatrix:
     return X.by_non_zeros if isinstance(X, DenseCudaMatrix) else X
@@ -456,22 +442,3 @@ def _runs(n_rows: int, width: int) -> Iterator[slice]:
     """Cut rows into runs, of which so many values each are made at a time."""
     step = max(1, 4 * _SLICE // max(width, 1))
     return (slice(start, start + step) for start in range(0, n_rows, step))
-
-
-def _make_dense(X: Rows, part: slice) -> Any:
-    """Return some rows, dense and in float64."""
-    if isinstance(X, DenseCudaMatrix):
-        return X.values[part].double()
-    start, stop = part.start, min(part.stop, X.shape[0])
-    own = slice(*X.indptr[[start, stop]].tolist())
-    out = torch.zeros((stop - start, X.shape[1]), dtype=torch.float64, device=X.values.device)
-    return out.index_put_((X.rows[own].long() - start, X.indices[own].long()), X.values[own].double(), accumulate=True)
-
-
-def _products(X: Rows) -> Any:
-    """Return the function of dense rows D that gives D @ X.T, in float64."""
-    if isinstance(X, DenseCudaMatrix):
-        whole = X.values.double()
-        return lambda rows: rows @ whole.T
-    pairs = X.coordinates(torch.float64)
-    return lambda rows: torch.sparse.mm(pairs, rows.T).T
