@@ -217,10 +217,7 @@ def test_leading_vectors_are_those_of_the_dense_matrix(engine, size, count):
 def test_equal_eigenvalues_are_all_found_and_close_ones_told_apart(engine):
     islands = sparse.csr_array(sparse.kron(sparse.eye_array(12), np.full((50, 50), 0.02)))  # 1 twelve times, 0
     path = sparse.csr_array(sparse.diags_array([np.full(799, 0.5)] * 2, offsets=[-1, 1]))
-    for weights, expected in (
-        (islands, [0.0] * 3 + [1.0] * 12),
-        (path, np.cos(np.pi * np.arange(6, 0, -1) / 801)),
-    ):
+    for weights, expected in ((islands, [0.0] * 3 + [1.0] * 12), (path, np.cos(np.pi * np.arange(6, 0, -1) / 801))):
         n, count = weights.shape[0], len(expected)
         values, vectors = engine_of(engine).leading_vectors(weights, np.zeros(n), count, 0)
         assert_allclose(values, expected, atol=1e-5)

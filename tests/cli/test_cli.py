@@ -111,23 +111,6 @@ def test_tables_are_read_as_they_were_written(tmp_path, kind):
     assert [list(table[name]) for name in ("id", "label", "p")] == [["a", "b"], [0, 1], [0.25, 0.75]]
 
 
-@pytest.mark.parametrize(
-    ("heading", "keys", "ids"),
-    [
-        ("row", [2, 0], None),
-        ("row", [2, 0], ["2", "1", "0"]),
-        ("number", [2, 0], None),
-        ("number", [2, 0], ["0", "1", "2"]),
-        ("id", ["c", "a"], ["a", "b", "c"]),
-    ],
-)
-def test_labels_by_row_are_told_from_labels_by_id(tmp_path, heading, keys, ids):
-    path = tmp_path / "y.csv"
-    path.write_text(f"{heading},label\n{keys[0]},last\n{keys[1]},first\n")
-    found = read_target(str(path), Views(words=np.eye(3), ids=ids))
-    assert found.tolist() == ["first", None, "last"]
-
-
 # -- Names in data that a terminal, a spreadsheet or rich would obey are shown as text by every command
 
 ESCAPE = "\x1b[31m"  # would make the rest of a terminal red

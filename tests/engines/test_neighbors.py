@@ -1,7 +1,5 @@
 """The nearest rows are those of all pairs, by plain sums of squared differences in double precision."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal

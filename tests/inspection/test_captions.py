@@ -1,6 +1,5 @@
 """The column of a table that tells its objects in a line."""
 
-import numpy as np
 import pytest
 from sklearn.pipeline import make_pipeline
 
@@ -85,17 +84,3 @@ def test_links_to_other_objects_tell_nothing():
     front = TableViews({"words": "body"}, min_df=1, id="key")
     model = make_pipeline(front, PLSA(2, max_iter=2, random_state=0)).fit(table)
     assert inspect(model).preparation.captions(table, [0])[0].startswith("object 0 came a long way")
-
-
-def test_lists_are_written_with_commas_and_texts_that_come_again_are_better_than_none():
-    noted = [f'["tag {i}", "tag {i + 1}"]' for i in range(N)]
-    held = [[f"tag {i}", f"tag {i + 1}"] for i in range(N)]
-    for tags in (noted, held):
-        assert caption_rows(as_table({"tags": tags}), range(N), [], {}, [2]) == ["tag 2, tag 3"]
-    split = {"tags": lambda text: text.split(";")}
-    assert caption_rows(as_table({"tags": TAGS}), range(N), [], split, [0]) == [TAGS[0].replace(";", ", ")]
-    table = as_table(
-        {"kind": ["one kind of them"] * N, "age": np.arange(N) / 7, "vector": [[1e-5 * i] for i in range(N)]}
-    )
-    assert caption_rows(table, range(N), ["kind"], {}, [0]) == ["one kind of them"]
-    assert caption_rows(table, range(N), [], {}) is None

@@ -9,9 +9,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import make_pipeline
 
-from coview import BestView, LazyViews, MultiViewNaiveBayes, MultiViewPLSA, SphericalKMeans, TextViews, Views, inspect
+from coview import BestView, MultiViewNaiveBayes, MultiViewPLSA, SphericalKMeans, TextViews, Views, inspect
 from coview.exceptions import UnknownObjectsWarning
-from coview.inspection.known import describe_unknown, rows_with_values
+from coview.inspection.known import rows_with_values
 
 TEXTS = {"body": ["red fox", "blue sea", "red den", "blue salt"], "title": ["fox", "sea", "den", "salt"]}
 NEW = {"body": ["a fox", "zebra", None, "zebra"], "title": ["zebra", "zebra", "sea", None]}
@@ -28,12 +28,6 @@ def test_values_that_cancel_out_are_values():
         X.data[rng.random(X.nnz) < 0.5] = 0
         for kind in ("csr", "csc", "coo"):
             assert rows_with_values(X.asformat(kind)).tolist() == (X.toarray() != 0).any(axis=1).tolist()
-
-
-def test_the_sentence_names_the_first_few():
-    said = describe_unknown(np.zeros(8, dtype=bool), range(8), np.array(["a"] * 7 + ["b"]))
-    assert "8 of 8 objects" in said and "(0, 1, 2, 3, 4, ...)" in said and "'a' or 'b'" in said
-    assert describe_unknown(np.ones(3, dtype=bool), range(3), [0, 0, 0]) is None
 
 
 @pytest.mark.parametrize("model", [MultiViewNaiveBayes(), BestView()], ids=["own", "wrapped"])
@@ -55,21 +49,6 @@ def test_the_warning_names_objects_by_their_ids_and_stands_where_predict_is_call
     ) as heard:
         model.predict(new)
     assert len(heard) == 1 and heard[0].filename == __file__
-
-
-@pytest.mark.parametrize(
-    "X",
-    [
-        LazyViews.from_views(Views(words=sparse.csr_array([[0, 0], [1, 2]])), 1),
-        Views(words=sparse.csr_array([[0, 1], [1, 2]])),
-    ],
-    ids=["lazy", "known"],
-)
-def test_predict_is_silent_where_nothing_tells_of_unknown_objects(X):
-    model = MultiViewPLSA(2, 2, max_iter=2, random_state=0).fit(Views(words=np.array([[1.0, 0], [0, 3], [2, 2]])))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        model.predict(X)
 
 
 COUNTS = sparse.csr_array(

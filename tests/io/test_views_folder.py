@@ -92,24 +92,6 @@ def test_a_stream_is_cut_anew(tmp_path, per_shard):
     assert again.collect() == X
 
 
-@pytest.mark.parametrize(
-    ("second", "text"),
-    [
-        (Views(y=np.eye(2)), "Shard 1 differs from the first"),
-        (Views(x=np.eye(3)), "Shard 1 differs from the first"),
-        (Views(x=np.eye(2, dtype=np.float32)), "Shard 1 differs from the first"),
-        (Views(x=sparse.csr_array(np.eye(2))), "Shard 1 differs from the first"),
-        (Views(x=np.eye(2), ids=[1, 2]), "Shard 1 differs from the first"),
-        (Views(x=np.eye(2), feature_names={"x": ["a", "b"]}), "Shard 1 differs from the first"),
-        (np.eye(2), "piece 1 is ndarray"),
-    ],
-)
-def test_a_stream_whose_pieces_differ_is_refused_and_leaves_nothing(tmp_path, second, text):
-    with pytest.raises(DataFileError, match=text):
-        write_views([Views(x=np.eye(2)), second], tmp_path / "s")
-    assert not list(tmp_path.iterdir())
-
-
 # -- lazily
 
 

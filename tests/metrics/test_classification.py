@@ -65,18 +65,6 @@ def test_every_form_of_ontology_is_the_same():
     assert {hierarchical_f1(["cat", "oak", "hen"], ["dog", "oak", "oak"], form) for form in forms} == {8 / 14}
 
 
-def test_every_form_of_labels_is_the_same():
-    names = ["cat", "dog", "oak", "hen"]
-    truth, found = [{"cat"}, {"oak", "hen"}, set()], [{"dog"}, {"oak"}, {"hen"}]
-    expected = hierarchical_f1(truth, found, TREE)
-    true_flags, pred_flags = (np.array([[name in labels for name in names] for labels in s]) for s in (truth, found))
-    assert hierarchical_f1([["cat"], ("oak", "hen"), []], ["dog", "oak", "hen"], TREE) == expected
-    levels = np.array([["cat", ""], ["oak", "hen"], ["", ""]])
-    assert hierarchical_f1(levels, np.array(["dog", "oak", "hen"]), TREE) == expected
-    ontology = SimpleNamespace(subset=list(TREE.items()), labels=names)
-    assert hierarchical_f1(true_flags, pred_flags.astype(int), ontology) == expected
-
-
 def test_gaps_are_empty_sets():
     found = ["cat", None, float("nan")]
     assert hierarchical_f1(["cat", "cat", "oak"], found, TREE) == hierarchical_f1(

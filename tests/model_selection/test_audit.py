@@ -1,7 +1,5 @@
 """`audit_labels`: finds labels that were changed, shows nobody the label in question, is as sure as it is right."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression

@@ -23,7 +23,7 @@ from coview import (
 from coview.catalog import ESTIMATORS
 from coview.datasets import make_blobs_views, make_topic_views
 from coview.exceptions import InterruptedFitWarning
-from coview.model_selection.methods import list_applicable_methods, select_methods, set_seed
+from coview.model_selection.methods import list_applicable_methods, set_seed
 
 HERE = {"time_budget": None, "n_jobs": 1, "random_state": 0}
 DATA = make_topic_views(48, {"words": 30, "links": 20}, n_clusters=3, quality=0.5, overlap=0.4, random_state=0)
@@ -258,21 +258,6 @@ def test_links_put_every_method_behind_neighbors():
     near = [c for c in found if c.group == "links"]
     assert len(near) == 1 + sum(c.group == "method" for c in found)
     assert all(isinstance(c.estimator[0], NeighborViews) and c.estimator[0].hops == 1 for c in near)
-
-
-def test_names_patterns_and_groups_choose():
-    found = list_applicable_methods(True, X, 3, "links")
-    assert names(select_methods("MultiViewNaiveBayes", found)) == ["MultiViewNaiveBayes"]
-    assert names(select_methods(["SeededKMeansClassifier"], found)) == [
-        "SeededKMeansClassifier",
-        "SeededKMeansClassifier (max_agree)",
-    ]
-    assert names(select_methods(["best view *"], found)) == [
-        name for name in names(found) if name.startswith("best view")
-    ]
-    assert {c.group for c in select_methods(["baselines"], found)} == {"baseline"}
-    assert names(select_methods(["PLSA"], found)) == ["PLSA + LogisticRegression"]
-    assert {"concatenated LinearSVC", "best view LinearSVC"} <= set(names(select_methods("LinearSVC", found)))
 
 
 def test_every_seed_inside_is_set():

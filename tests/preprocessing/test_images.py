@@ -90,22 +90,14 @@ def test_what_is_no_image_is_refused(skimage, tmp_path):
     (tmp_path / "a.png").write_text("no image")
     with pytest.raises(ValueError, match="fewer than n_words=500"):
         SiftWords(n_words=500).fit([blobs(0)])
-    with pytest.raises(ValueError, match="SiftWords found 0 descriptors in 1 images"):
-        SiftWords(n_words=2).fit([np.zeros((1, 1))])
     with pytest.raises(DataFileError, match="Image 0: file not found"):
         model.transform(["absent.png"])
     with pytest.raises(DataFileError, match="cannot be read as an image"):
         model.transform([tmp_path / "a.png"])
     with pytest.raises(ValueError, match="Image 1 must be rows x columns"):
         model.transform([plain((1, 2, 3)), np.zeros(5)])
-    with pytest.raises(ValueError, match="numbers from 0 to 1, got 0 to 300"):
-        model.transform([np.array([[0.0, 300.0]])])
-    with pytest.raises(ValueError, match="needs a list of images"):
-        model.transform("a.png")
     with pytest.raises(ValueError, match="needs a list of images, got one of type NoneType"):
         model.transform(None)
-    with pytest.raises(ValueError, match="0 images"):
-        model.transform([])
 
 
 # -- Soft assignment: rows are distributions over the nearest centers, missing stays missing, seeds repeat

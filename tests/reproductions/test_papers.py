@@ -12,7 +12,6 @@ from harness.summary import Numbers
 from harness.table import table_text
 from harness.work import missing_cells
 from scipy import sparse
-from sklearn.cross_decomposition import CCA
 from sklearn.metrics import pairwise_distances
 
 from coview import CrossModalRetriever, LinkPLSA, PairwiseCoPLSA, UnitRows, Views
@@ -258,16 +257,6 @@ def test_rows_with_the_papers_name_run_the_papers_algorithm(monkeypatch):
         assert (model["view_weights"], model["pair_fraction"]) == (0.5, 0.05)
     assert published["init"] == "random" and set(apart["init"]) == {"memberships_by_view"}
     assert ours["algorithm"] == "fast" and ours["coupling"] == "auto"
-
-
-def test_canonical_variates_correlate_as_those_of_scikit_learn():
-    experiment = experiment_of("coplsa_clustering_2012")
-    first, second = make_blobs_views(80, (4, 5), n_clusters=3, random_state=0).views.values()
-    ours = [experiment._canonical_variates(*pair, 2) for pair in ((first, second), (second, first))]
-    theirs = CCA(2, max_iter=5000, tol=1e-12).fit_transform(first, second)
-    for column in range(2):
-        correlation = abs(np.corrcoef(ours[0][:, column], ours[1][:, column])[0, 1])
-        assert correlation == pytest.approx(np.corrcoef(theirs[0][:, column], theirs[1][:, column])[0, 1], abs=1e-6)
 
 
 def test_spectral_rows_cut_the_graph_of_all_pairs():

@@ -21,7 +21,7 @@ from coview.utils import progress as module
 from coview.utils.progress import is_shown, progress, show_progress, tell
 from coview.utils.remembered import remembered, remembering
 from coview.utils.sampling import deal_folds, list_splits
-from coview.utils.tables import ColumnTable, format_html_table, format_text_table
+from coview.utils.tables import ColumnTable
 
 DATA = make_topic_views(60, n_clusters=3, random_state=0)
 
@@ -183,23 +183,6 @@ def test_classes_are_spread_over_the_folds():
 
 
 # -- Tables for people: as text, as HTML, and as a dict of columns
-
-
-def test_columns_line_up_and_empty_cells_are_left_out():
-    assert format_text_table(
-        "T", [("a", "1 x 2", "dense", ""), ("bcd", "1 x 10", "", "note")], aligned=2
-    ).splitlines() == ["T", "  a    1 x 2   dense", "  bcd  1 x 10  note"]
-
-
-def test_cells_and_title_are_escaped():
-    found = format_html_table("<i>", ["<b>"], [("<u>",)])
-    assert all(tag not in found for tag in ("<i>", "<b>", "<u>")) and "&lt;u&gt;" in found
-
-
-def test_floats_of_any_kind_are_rounded_and_what_is_not_known_is_left_out():
-    table = ColumnTable(name=["a", "b"], share=[np.float32(0.123456), np.float32("nan")], note=[None, None])
-    assert repr(table).splitlines() == ["2 rows", "  name  share", "  a     0.12", "  b"]
-    assert table == ColumnTable(name=["a", "b"], share=[np.float32(0.123456), np.float32("nan")], note=[None, None])
 
 
 def test_columns_may_be_arrays_of_numbers_and_of_what_is_not_known():

@@ -152,29 +152,6 @@ def test_a_function_that_drops_rows_is_refused():
         X.collect()
 
 
-@pytest.mark.parametrize(
-    ("act", "error", "text"),
-    [
-        (lambda X: X["words"], TypeError, r"X.select\('words'\).collect"),
-        (lambda X: X[99], IndexError, "out of range"),
-        (lambda X: X[[0, 99]], IndexError, "out of range"),
-        (lambda X: X[0, 1], TypeError, "indexed by rows"),
-        (lambda X: X.part(9), IndexError, "5 parts"),
-        (lambda X: X.part(-1), IndexError, "5 parts"),
-        (lambda X: X.select("image"), ViewsError, "no view 'image'"),
-        (lambda X: X.select(), ViewsError, "at least one view"),
-        (lambda X: X.rename(words="links"), ViewsError, "must be unique"),
-        (lambda X: X.map({"image": double}), ViewsError, "no view 'image'"),
-        (lambda X: np.asarray(X), TypeError, "not one matrix"),
-        (lambda X: setattr(X, "names", ()), AttributeError, "immutable"),
-        (lambda X: X.__setitem__("words", 1), TypeError, "immutable"),
-    ],
-)
-def test_what_cannot_be_done_is_refused_with_a_sentence(act, error, text):
-    with pytest.raises(error, match=text):
-        act(LazyViews.from_views(eager(), 5))
-
-
 # -- in company
 
 
