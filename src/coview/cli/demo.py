@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import time
-import warnings
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -27,7 +26,6 @@ QUERIES = (
     "read a matlab file",
     "random forest of decision trees",
 )
-_SAMPLES = 5  # of one label per package
 
 
 def demo(
@@ -43,7 +41,7 @@ def demo(
 
 def run_demo(out: Path, seed: int = 0) -> dict[str, Any]:
     """Run the demonstration and return what it found; the report goes to ``out/report.html``."""
-    from coview import inspect
+    from coview import MultiViewPLSA, inspect
     from coview.datasets import load_python_packages
     from coview.web.demo import demo_retriever
 
@@ -52,13 +50,15 @@ def run_demo(out: Path, seed: int = 0) -> dict[str, Any]:
     print_line("Reading the Python packages on this machine (parsed, never imported)")
     corpus = load_python_packages()
     tell("clustering them without labels")
-    clustering, model = _cluster(corpus, seed)
+    clustering = _compare(corpus, "clustering", "KMeans", "MultiViewPLSA", n_repeats=1, random_state=seed)
     tell("learning the packages from one label each")
-    few, n_labels = _classify(corpus, seed)
+    settings = {"groups": corpus.groups, "label_share": 1e-9, "random_state": seed}  # one label of each package
+    few = _compare(corpus, "few_labels", "LogisticRegression", "MultiViewPLSAClassifier", **settings)
     tell("finding code with plain words")
     retriever = demo_retriever(quiet=True)
     queries = {query: [str(hit) for hit, _ in retriever.search(query, "words", "code", 3)[0]] for query in QUERIES}
     tell("writing the report")
+    model = MultiViewPLSA(len(corpus.target_names), random_state=seed).fit(corpus.views)
     model.report(corpus.views, corpus.target_names[corpus.target]).save(out / "report.html")
     fitted = inspect(model)
     return {
@@ -68,86 +68,32 @@ def run_demo(out: Path, seed: int = 0) -> dict[str, Any]:
         "clustering_nmi": clustering,
         "clusters": dict(zip(fitted.group_names, fitted.group_sizes)),
         "few_labels_accuracy": few,
-        "labeled_objects": n_labels,
         "queries": queries,
         "report": str(out / "report.html"),
         "seconds": round(time.perf_counter() - begun, 1),
     }
 
 
-def _weight(corpus: Any) -> tuple[Any, dict[str, Any]]:
-    """Weighted views, and the matrices that a method for one view is given: of each view, and of both side by side."""
-    from sklearn.pipeline import make_pipeline
+def _compare(corpus: Any, task: str, other: str, model: str, **settings: Any) -> dict[str, float]:
+    """Scores of a method on each view and on all views side by side, and of a model of both views."""
+    from coview import compare
 
-    from coview import TfidfViews, UnitRows
-
-    weighted = make_pipeline(TfidfViews(sublinear_tf=True), UnitRows()).fit_transform(corpus.views)
-    return weighted, {
-        **{f"{name} alone": weighted[name] for name in corpus.views.names},
-        "concatenated": weighted.hstack(),
-    }
-
-
-def _cluster(corpus: Any, seed: int) -> tuple[dict[str, float], Any]:
-    """Normalized mutual information of clusters and packages, by method; and the model of both views."""
-    from sklearn.cluster import KMeans
-
-    from coview import MultiViewPLSA
-    from coview.metrics import normalized_mutual_info
-
-    n_clusters = len(corpus.target_names)
-    model = MultiViewPLSA(n_clusters, random_state=seed).fit(corpus.views)
-    found = {
-        f"{name}, k-means": KMeans(n_clusters, n_init=3, random_state=seed).fit_predict(matrix)
-        for name, matrix in _weight(corpus)[1].items()
-    }
-    found["both views, MultiViewPLSA"] = model.labels_
-    return {name: float(normalized_mutual_info(corpus.target, labels)) for name, labels in found.items()}, model
-
-
-def _classify(corpus: Any, seed: int) -> tuple[dict[str, float], int]:
-    """Accuracy from one label a package, over the objects of files without a labeled one; mean of some samples."""
-    import numpy as np
-    from sklearn.linear_model import LogisticRegression
-
-    from coview import MultiViewPLSAClassifier, SeededKMeansClassifier
-
-    target = corpus.target
-    weighted, single = _weight(corpus)
-    models: dict[str, tuple[Any, Any]] = {
-        "both views, MultiViewPLSAClassifier": (MultiViewPLSAClassifier(random_state=seed), corpus.views),
-        "both views, SeededKMeansClassifier": (SeededKMeansClassifier(random_state=seed), weighted),
-    }
-    scores: dict[str, list[float]] = {}
-    for sample in range(_SAMPLES):
-        rng = np.random.default_rng((seed, sample))
-        chosen = np.array([rng.choice(np.flatnonzero(target == k)) for k in np.unique(target)])
-        elsewhere = ~np.isin(corpus.groups, corpus.groups[chosen])
-        partly = np.full(len(target), -1)
-        partly[chosen] = target[chosen]
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # scikit-learn wonders at one object a class
-            found = {
-                f"{name}, logistic regression": LogisticRegression(C=100, max_iter=300)
-                .fit(matrix[chosen], target[chosen])
-                .predict(matrix)
-                for name, matrix in single.items()
-            }
-            found |= {name: model.fit(data, partly).predict(data) for name, (model, data) in models.items()}
-        for name, labels in found.items():
-            scores.setdefault(name, []).append(float((labels == target)[elsewhere].mean()))
-    return {name: float(np.mean(values)) for name, values in scores.items()}, len(chosen)
+    methods = [*(f"{name} {other}" for name in (*corpus.views.names, "concatenated")), model]
+    found = compare(
+        corpus.views, corpus.target, task=task, methods=methods, n_jobs=1, time_budget=None, verbose=0, **settings
+    )
+    scores = {row["method"]: row[found.metrics[0]] for row in found.rows}
+    return {name: scores[name] for name in methods}
 
 
 def _format_results(results: dict[str, Any]) -> list[str]:
     widths = ", ".join(f"{width:,} {view} features" for view, width in results["views"].items())
-    share = results["labeled_objects"] / results["objects"]
     return [
         f"{results['objects']:,} functions and classes of {results['labels']} packages, with two views each: {widths}.",
         *("", "Clusters without labels: agreement with the packages (NMI)", *_draw_bars(results["clustering_nmi"])),
         *("", "The clusters, with the number of objects"),
         *(f"  {name} ({size:,})" for name, size in results["clusters"].items()),
-        *("", f"Packages from one label each ({share:.1%} labeled): accuracy in files without a label"),
+        *("", "Packages from one label each: accuracy in files without a label"),
         *_draw_bars(results["few_labels_accuracy"]),
         *("", "Code found with plain words"),
         *(f"  {query}: {', '.join(hits)}" for query, hits in results["queries"].items()),

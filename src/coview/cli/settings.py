@@ -128,15 +128,13 @@ def _read_value(text: str) -> Any:
         node = ast.parse(text, mode="eval").body
     except (SyntaxError, ValueError):
         return text  # plain text, such as a path
-    if not isinstance(node, (ast.Call, ast.Dict)):
-        try:
-            return ast.literal_eval(node)
-        except (TypeError, ValueError):
-            return text
     try:
         return _evaluate(node)
-    except (TypeError, SyntaxError) as error:
-        raise ValueError(f"{text!r} is neither a value nor an estimator with its settings ({error}).") from None
+    except (TypeError, SyntaxError, ValueError) as error:
+        if isinstance(node, (ast.Call, ast.Dict)):
+            problem = f"{text!r} is neither a value nor an estimator with its settings"
+            raise ValueError(f"{problem}: {error}") from None
+        return text
 
 
 def _evaluate(node: ast.expr) -> Any:
@@ -144,10 +142,7 @@ def _evaluate(node: ast.expr) -> Any:
     if isinstance(node, ast.Dict):
         return {_evaluate(key): _evaluate(value) for key, value in zip(node.keys, node.values) if key is not None}
     if not isinstance(node, ast.Call):
-        try:
-            return ast.literal_eval(node)
-        except ValueError:
-            raise ValueError(f"{ast.unparse(node)} is neither a value nor an estimator with its settings.") from None
+        return ast.literal_eval(node)
     name = ast.unparse(node.func)
     known = {each.lower() for each in (*ESTIMATORS, *TRANSFORMERS)}
     cls = (sklearn_class(name) if name.lower() not in known else None) or resolve(find_entry(name))

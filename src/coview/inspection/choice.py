@@ -11,7 +11,7 @@ from coview.utils.messages import listed, printable, quantity
 
 __all__ = [
     "describe_accuracy",
-    "describe_doubts",
+    "describe_doubt",
     "describe_links",
     "describe_misaligned",
     "describe_number",
@@ -74,22 +74,21 @@ def describe_links(links: Mapping[str, Any]) -> str:
     return f"view {links['view']!r}, {quantity(links['n_links'], 'link')}, {used}: {links['why']}"
 
 
-def describe_doubts(selection: Selection, n_features: int) -> list[str]:
-    """Return sentences on why chosen clusters may be none; the features are those of all views together.
+def describe_doubt(selection: Selection, n_features: int) -> str:
+    """Return why chosen clusters may be none, or nothing; the features are those of all views together.
 
     Examples
     --------
-    >>> describe_doubts(Selection(relations={"view": ["a", "b"], "verdict": ["noise", "noise"]}), 20)
-    ["No clear structure was found in 'a', 'b': they share nothing, nor do their columns. The clusters may be chance."]
+    >>> describe_doubt(Selection(relations={"view": ["a", "b"], "verdict": ["noise", "noise"]}), 20)
+    'The clusters may be chance: no clear structure was found in any view.'
     """
-    noise, known = views_that(selection.relations, "noise"), selection.relations.get("view", ())
-    if selection.votes and n_features == 1:
-        return ["There is one column only: the clusters are ranges of its values."]
-    if len(noise) < len(known):
-        what = "neither shared with another view nor between its columns"
-        return [f"No clear structure was found in {listed(noise)}, {what}."] if noise else []
-    why = "they share nothing, nor do their columns" if len(noise) > 1 else "its columns say nothing about each other"
-    return [f"No clear structure was found in {listed(noise)}: {why}. The clusters may be chance."] if noise else []
+    verdicts = selection.relations.get("verdict", ())
+    if max(selection.numbers.get("information", ()), default=1.0) <= 0:
+        return describe_number(selection.numbers)
+    if verdicts and set(verdicts) == {"noise"}:
+        return "The clusters may be chance: no clear structure was found in any view."
+    alone = bool(selection.votes) and n_features == 1
+    return "There is one column only: the clusters are ranges of its values." if alone else ""
 
 
 def describe_selection(selection: Selection, n_features: int = 0) -> list[str]:
@@ -106,8 +105,11 @@ def describe_selection(selection: Selection, n_features: int = 0) -> list[str]:
     lines = [describe_votes(selection.votes)] if selection.votes else []
     if selection.numbers.get("n_clusters"):
         lines.append(describe_number(selection.numbers))
-    lines += filter(None, [describe_misaligned(selection.relations)])
-    lines += describe_doubts(selection, n_features)
+    lines += filter(None, [describe_misaligned(selection.relations), describe_doubt(selection, n_features)])
+    noise = views_that(selection.relations, "noise")
+    if 0 < len(noise) < len(selection.relations["view"]):
+        what = "neither shared with another view nor between its columns"
+        lines.append(f"No clear structure was found in {listed(noise)}, {what}.")
     if selection.accuracy_by_view:
         shares = ", ".join(f"{100 * share:.0f} % ({view})" for view, share in selection.accuracy_by_view.items())
         largest = selection.held_out.get("largest_class", 0.0)
@@ -123,7 +125,7 @@ def describe_selection(selection: Selection, n_features: int = 0) -> list[str]:
         lines.append(f"candidates by weight: {line}" + (f"; {without} without weight" if without else ""))
     if selection.held_out:
         lines.append(f"accuracy: {describe_accuracy(selection.held_out)}")
-    return lines
+    return list(dict.fromkeys(lines))  # a number that nothing supports is a doubt, too
 
 
 def describe_accuracy(held_out: Mapping[str, Any]) -> str:

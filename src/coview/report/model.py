@@ -15,7 +15,7 @@ from coview._version import __version__
 from coview.catalog import ESTIMATORS
 from coview.editing.log import describe_record
 from coview.inspection import Inspection
-from coview.inspection.choice import describe_doubts, describe_number, describe_selection, describe_votes
+from coview.inspection.choice import describe_doubt, describe_selection, describe_votes
 from coview.utils.messages import cut
 
 __all__ = ["describe_model", "written"]
@@ -48,6 +48,7 @@ def describe_model(inspection: Inspection, saved_with: Mapping[str, str] | None 
         "sentence": " ".join(f"{line[:1].upper()}{line[1:].rstrip('.')}." for line in chosen)
         or (document[0] if document else ""),
         "words": _describe_in_words(inspection, document[0] if document else inspection.name),
+        "doubt": describe_doubt(inspection.selection, width),
         "parameters": _parameters(inspection.estimator),
         "steps": [] if alone else [written(stage) for stage in stages],
         "seed": int(seed) if isinstance(seed, (int, np.integer)) and not isinstance(seed, bool) else None,
@@ -70,11 +71,7 @@ def _describe_in_words(inspection: Inspection, otherwise: str) -> str:
     """How the model was made, in a sentence or two without its evidence."""
     votes, weights = inspection.selection.votes, inspection.selection.candidates.get("weight", [])
     if votes:
-        numbers = inspection.selection.numbers
-        # clusters that nothing bears out are never shown without saying so
-        doubts = [describe_number(numbers)] if max(numbers.get("information", ()), default=1.0) <= 0 else []
-        width = sum(view.n_features for view in inspection.views.values())
-        return " ".join([describe_votes(votes), *doubts, *describe_doubts(inspection.selection, width)])
+        return describe_votes(votes)
     if not weights:
         return otherwise
     used = sum(weight > 0 for weight in weights)

@@ -30,12 +30,12 @@ function search(model) {
 }
 
 async function groupsAndMap(at, model) {
-  const { groups, group_names: names, data } = await sections(at, "groups", "group_names", "data");
+  const { groups, group_names: names, data, model: how } = await sections(at, "groups", "group_names", "data", "model");
   const used = data.views.map((view) => view.name).filter((name) => !data.unused.includes(name));
   const named = used.length > 6 ? `${used.slice(0, 6).join(", ")} and ${used.length - 6} more` : used.join(", ");
   const objects = data.n_objects === null ? "Objects" : plural(data.n_objects, "object");
   const lead = h("p.lead", null, `${objects}${groups ? ` in ${plural(groups.count, groups.noun, NOUNS[groups.noun])}` : ""}, from ${plural(used.length, "view")}: ${named}.`,
-    data.unused.length > 0 && ` Not used: ${data.unused.join(", ")}.`);
+    data.unused.length > 0 && ` Not used: ${data.unused.join(", ")}.`, how.doubt && ` ${how.doubt}`);
   const beside = h("div.beside");
   const left = !groups ? null : groups.noun === "component" ? endCards(groups, 4) : h("div");
   if (model.objects > 0) {
