@@ -13,7 +13,7 @@ from coview.datasets import make_topic_views
 from coview.exceptions import ViewsError
 from coview.inspection.features import described_features, features_of_means, summarize_groups, top_features
 from coview.inspection.reading import read_groups
-from coview.inspection.vectors import nearest_rows
+from coview.inspection.vectors import rank_nearest_rows
 
 N, K = 90, 3
 DATA = make_topic_views(N, {"words": 40}, n_clusters=K, n_components=K, random_state=0)
@@ -41,7 +41,7 @@ def deviating(values, codes, n_groups):
 @given(arrays(np.float64, (12, 2), elements=st.integers(-5, 5)), arrays(np.int64, 12, elements=st.integers(-1, 2)))
 def test_nearest_rows_are_those_of_a_loop(points, codes):
     for means in (None, np.array([[0.0, 0.0], [3.0, -1.0], [-2.0, 2.0]])):
-        for group, rows in enumerate(nearest_rows(points, codes, 3, 4, means)):
+        for group, rows in enumerate(rank_nearest_rows(points, codes, 3, 4, means)):
             own = [i for i in range(12) if codes[i] == group]
             if not own:
                 assert rows == []

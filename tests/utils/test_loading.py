@@ -10,6 +10,7 @@ from coview.utils.loading import paused_collector
 
 
 def test_the_collector_runs_again_after_a_failed_import():
+    gc.enable()  # whatever an earlier test has left
     with pytest.raises(ImportError, match="False"), paused_collector():
         raise ImportError(gc.isenabled())
     assert gc.isenabled()

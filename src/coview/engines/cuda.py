@@ -33,7 +33,7 @@ except ImportError:
 
 from coview.kernels import torch_pairs
 from coview.kernels.torch_kmeans import kmeans_labels
-from coview.kernels.torch_neighbors import nearest_rows
+from coview.kernels.torch_neighbors import find_nearest_rows
 from coview.kernels.torch_simplex import omega_rows, quadratic_rows
 
 __all__ = ["CudaEngine", "CudaMatrix", "DenseCudaMatrix"]
@@ -415,7 +415,7 @@ class CudaEngine(ReferenceEngine):
         with self.limits():
             if among is not None and isinstance(X, DenseCudaMatrix) != isinstance(among, DenseCudaMatrix):
                 X, among = _by_non_zeros(X), _by_non_zeros(among)
-            distances, positions = nearest_rows(X, among, n_nearest, self.take)
+            distances, positions = find_nearest_rows(X, among, n_nearest, self.take)
             return self.to_numpy(distances), self.to_numpy(positions)
 
     def leading_vectors(self, weights: Any, lift: np.ndarray, count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:

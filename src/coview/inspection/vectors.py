@@ -28,7 +28,7 @@ from coview.views.views import Views
 if TYPE_CHECKING:
     from coview.inspection.contract import Inspection
 
-__all__ = ["GroupExplanation", "explain_groups", "nearest_in_groups", "nearest_rows"]
+__all__ = ["GroupExplanation", "explain_groups", "nearest_in_groups", "rank_nearest_rows"]
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class GroupExplanation:
     nearest: dict[str, list[Any]] = field(default_factory=dict)
 
 
-def nearest_rows(
+def rank_nearest_rows(
     matrix: Any, codes: np.ndarray, n_groups: int, n: int, means: np.ndarray | None = None
 ) -> list[list[int]]:
     """Return for each group its n rows nearest to the mean vector of the group; ties go to the lower row.
@@ -75,7 +75,7 @@ def nearest_rows(
     Examples
     --------
     >>> points = np.array([[0.0], [1.0], [1.2], [9.0], [8.0]])
-    >>> nearest_rows(points, np.array([0, 0, 0, 1, 1]), 2, 2)
+    >>> rank_nearest_rows(points, np.array([0, 0, 0, 1, 1]), 2, 2)
     [[1, 2], [3, 4]]
     """
     chosen: list[list[int]] = []
@@ -96,7 +96,7 @@ def nearest_in_groups(inspection: Inspection, views: Views, codes: np.ndarray, v
     features = described_features(inspection, view) if measured else None
     have = views.present[:, views.names.index(view)]
     means = None if features is None else features.weights
-    return nearest_rows(views[view], np.where(have, codes, -1), len(inspection.groups), n, means)
+    return rank_nearest_rows(views[view], np.where(have, codes, -1), len(inspection.groups), n, means)
 
 
 def explain_groups(

@@ -14,20 +14,20 @@ from typing import Any
 
 import torch
 
-__all__ = ["nearest_rows"]
+__all__ = ["find_nearest_rows"]
 
 _VALUES = 1 << 28  # bounds that are held at a time
 _MORE = 16  # rows that are measured, beside a quarter more than are asked for
 
 
-def nearest_rows(X: Any, among: Any, k: int, take: Callable[[Any, Any], Any]) -> tuple[Any, Any]:
+def find_nearest_rows(X: Any, among: Any, k: int, take: Callable[[Any, Any], Any]) -> tuple[Any, Any]:
     """Distances and positions (rows x k) of the nearest rows in `among`, nearest first; None is the other rows.
 
     Both are matrices as the CUDA engine prepares them, and `take` gives some rows of one.
     """
     others = X if among is None else among
     n, m = X.shape[0], others.shape[0]
-    search = _Search(others, take)
+    search = _TorchSearch(others, take)
     distances = torch.empty((n, k), dtype=torch.float64, device=X.values.device)
     positions = torch.empty((n, k), dtype=torch.int64, device=X.values.device)
     step = max(1, _VALUES // max(m, X.shape[1]))
@@ -42,7 +42,7 @@ def nearest_rows(X: Any, among: Any, k: int, take: Callable[[Any, Any], Any]) ->
     return distances, positions
 
 
-class _Search:
+class _TorchSearch:
     """Rows among which the nearest of others are looked for."""
 
     def __init__(self, others: Any, take: Callable[[Any, Any], Any]) -> None:
