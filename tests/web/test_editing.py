@@ -278,7 +278,7 @@ def test_labels_are_given_over_http(labeled):
     X, names, y = labeled
     service = Service(MultiViewNaiveBayes().fit(X, y), X, labels=y)
     with running(make_app(service, page=True)) as url, httpx.Client(base_url=url) as client:
-        assert "label" in client.get("/api/about").json()["pages"]
+        assert {"label", "check"} <= set(client.get("/api/about").json()["pages"])
         first = client.post("/api/suggestions", json={"n": 3}).json()["objects"]
         row = X.ids.tolist().index(first[0]["id"])
         answer = client.post("/api/refit", json={"labels": {first[0]["id"]: names[row]}}).json()
@@ -287,5 +287,8 @@ def test_labels_are_given_over_http(labeled):
         answer = client.post("/api/refit", json=more).json()
         assert answer["given"] == 1 and first[1]["id"] not in {one["id"] for one in answer["next"]["objects"]}
         assert client.get("/api/known_labels").json() == [[X.ids[i], names[i]] for i in range(9)]
+        found = client.get("/api/audit", timeout=120).json()
+        assert found["labels"] == 9 and {one["id"] for one in found["objects"]} == set(X.ids[:9])
+        assert found["objects"][0]["doubt"] == max(one["doubt"] for one in found["objects"])
         wrong = client.post("/api/refit", json={"labels": {"nobody": "class 0"}})
         assert wrong.status_code == 422 and "There is no object 'nobody'" in wrong.json()["error"]

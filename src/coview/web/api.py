@@ -409,6 +409,10 @@ def _explorer_routes(current: Editing) -> APIRouter:
     def refit(ask: Given) -> Response:
         return Answer(current.explorer.labeling.refit(*ask.asked()))
 
+    @routes.get("/audit")
+    def audit() -> Response:
+        return Answer(current.explorer.labeling.audit())
+
     @routes.get("/known_labels")
     def known_labels() -> Response:
         return Answer(current.explorer.labeling.known())

@@ -95,12 +95,14 @@ class Explorer:
             if sorter is None
             else [view for view in sorter.preparation.inputs if view not in sorter.preparation.unused_inputs]
         )
+        classes = sorter if service.data is not None and sorter is not None and sorter.kind == "class" else None
         there = {
             "overview": True,
             "groups": bool(self._shown),
             "objects": bool(service.ids),
             "views": service.data is not None and len(used) > 1,
-            "label": service.data is not None and sorter is not None and sorter.kind == "class",
+            "label": classes is not None,
+            "check": classes is not None and service.labels is not None and classes.structure.ontology is None,
             "try": bool({"predict", "transform"} & set(service.abilities)),
             "model": True,
         }

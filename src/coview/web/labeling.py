@@ -16,6 +16,7 @@ from coview.exceptions import ViewsError
 from coview.inspection import Inspection, inspect
 from coview.inspection.choice import describe_accuracy
 from coview.inspection.reading import read_groups
+from coview.model_selection.audit import LabelAudit, audit_labels
 from coview.model_selection.suggest import suggest_labels
 from coview.utils.jsonable import to_jsonable
 from coview.utils.messages import listed
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["Labeling"]
 
 MOST_REFITTED = 20_000  # objects that a model is fitted to while a person waits
+MOST_CHECKED = 50  # labels that are shown to be checked
 MOST_CHANGED = 30  # objects with another prediction that are listed
 
 
@@ -45,7 +47,8 @@ class Labeling:
 
     def __init__(self, service: Service, explorer: Explorer) -> None:
         self._service, self._explorer = service, explorer
-        self._fitting = threading.Lock()
+        self._fitting, self._auditing = threading.Lock(), threading.Lock()
+        self._audit: LabelAudit | None = None
 
     def known(self) -> list[list[Any]]:
         """Return the labels of the fit as [id, label]; empty where they are not known."""
@@ -136,6 +139,25 @@ class Labeling:
             ],
             "largest_class": after.selection.held_out.get("largest_class"),
             "next": named,
+        }
+
+    def audit(self) -> dict[str, Any]:
+        """Return the labels of the fit that are most likely wrong, with what each view says; computed once."""
+        model, data, y = self._model(), self._service.data, self._known_labels()
+        if y is None or data is None or len(data) > MOST_REFITTED:
+            raise ViewsError(f"Labels are checked where they are known, of at most {MOST_REFITTED:,} objects.")
+        with self._auditing:
+            if self._audit is None:
+                self._audit = audit_labels(model.preparation.model, known_views(model, data), y, random_state=0)
+        rows = self._audit.rows[:MOST_CHECKED]
+        return {
+            "labels": len(self._audit),
+            "doubted": self._audit.n_doubted,
+            "objects": [
+                {**self._service.line(row["row"]), "doubt": row["doubt"], "reason": row["reason"]}
+                | {"label": str(row["label"]), "suggested": str(row["suggested"])}
+                for row in rows
+            ],
         }
 
     # -- pieces

@@ -7,6 +7,7 @@ import { group, groupList } from "./groups.js";
 import { objectList, objectPage } from "./objects.js";
 import { views } from "./views.js";
 import { labeling } from "./labeling.js";
+import { checking } from "./checking.js";
 import { attempt } from "./attempt.js";
 import { modelPage } from "./model.js";
 
@@ -16,8 +17,8 @@ let model = null;
 let current = null; // {up, left, right}: what the keys do here
 let stop = null; // ends what the last page still waits for
 
-const NAMES = { overview: "Overview", groups: "Groups", objects: "Objects", views: "Views", label: "Label next", try: "Try it", model: "Model" };
-const SHOW = { groups: groupList, objects: objectList, views, label: labeling, try: attempt, model: modelPage };
+const NAMES = { overview: "Overview", groups: "Groups", objects: "Objects", views: "Views", label: "Label next", check: "Check labels", try: "Try it", model: "Model" };
+const SHOW = { groups: groupList, objects: objectList, views, label: labeling, check: checking, try: attempt, model: modelPage };
 
 const menu = (model) => model.pages.map((name) => ({ path: name === "overview" ? "" : name, name: NAMES[name] }));
 

@@ -145,7 +145,7 @@ function changes(answer) {
 }
 
 /** All labels, those of the fit and the new ones, as a file for coview fit --labels. */
-async function save(given) {
+export async function save(given) {
   const rows = [...(await get("/api/known_labels")).filter(([id]) => !(id in given)), ...Object.entries(given)];
   const text = [["id", "label"], ...rows].map((row) => row.map(cell).join(",")).join("\n") + "\n";
   const link = h("a", { href: URL.createObjectURL(new Blob([text], { type: "text/csv" })), download: "labels.csv" });
