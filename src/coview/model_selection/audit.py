@@ -1,9 +1,10 @@
 """`audit_labels`: which given labels the views contradict, and what they say instead.
 
 Witnesses are classifiers of each view alone and of all of them. None has seen the labels that it is asked about: these
-are held out, fold by fold. With calibrated probabilities q_e(t | x) of E witnesses that have a view of object x,
+are held out, fold by fold. With calibrated probabilities of those that see one view of object x, a(t | x), and of those
+that see all, b(t | x), each the product of several classifiers,
 
-    p(t | x)        ~ prod_e q_e(t | x) ^ (1 / (E T))       one temperature T for all
+    p(t | x)        ~ (a(t | x)^u b(t | x)^w) ^ (1 / T)     u and w by the likelihood of held-out labels
     p(t | x, g)     ~ p(t | x) n(g | t)                     t the true class, g the given label
     n(g | t)        share of the objects of class t that were given g: by EM, near one wrong label of eleven
 
@@ -26,7 +27,7 @@ from scipy.special import log_softmax, logsumexp, softmax
 from coview.auto.classifier import AutoClassifier
 from coview.auto.experts import Expert, propose_experts
 from coview.auto.held_out import FAILURES, FOLDS, PreparedViews, fit_expert, fitted_scores
-from coview.auto.pooling import fit_temperature
+from coview.auto.pooling import fit_exponents, fit_temperature
 from coview.clustering.links import find_links, judge_links
 from coview.exceptions import ParameterError
 from coview.inspection import Inspection, inspect
@@ -112,8 +113,11 @@ def audit_labels(model: Any, X: Any, y: Any, *, cv: int = FOLDS, random_state: A
         raise ParameterError("must have two classes, one of them with two labels at least.", parameter="y")
     with unwarned(), remembering():
         witnesses = _hear(inspection, objects, views, codes, folds, classes)
-    beliefs = {name: _combine(witnesses, codes[rows], {name}) for name in views.names}
-    doubted, probabilities = _doubt(_combine(witnesses, codes[rows]), codes[rows])
+    beliefs = {}
+    for name in views.names:
+        if heard := [each for each in witnesses if each.views == (name,)]:
+            beliefs[name] = _combine(heard, codes[rows])
+    doubted, probabilities = _doubt(_combine_all(witnesses, codes[rows]), codes[rows])
     given = doubted[np.arange(len(rows)), codes[rows]]
     order = np.argsort(np.log(np.maximum(given, 1e-300)), kind="stable")  # doubts near 1 differ in logarithms only
     described = _describe(rows, codes[rows], classes, doubted, beliefs, witnesses, views)
@@ -267,14 +271,20 @@ def _ask_copy(
     return np.log(np.maximum(shares, 1e-6))
 
 
-def _combine(witnesses: list[_Witness], codes: np.ndarray, views: set[str] | None = None) -> np.ndarray:
-    """Logarithms of probabilities by all witnesses, or by those that look at some views alone."""
-    heard = [each for each in witnesses if views is None or views.issuperset(each.views)]
-    n_heard = np.sum([each.had for each in heard], axis=0)
-    total = np.sum([each.logarithms * each.had[:, None] for each in heard], axis=0)
-    mean = total / np.maximum(n_heard, 1)[:, None]
-    told = n_heard > 0
+def _combine(witnesses: list[_Witness], codes: np.ndarray) -> np.ndarray:
+    """Logarithms of probabilities by the product of several witnesses, calibrated."""
+    n_heard = np.sum([each.had for each in witnesses], axis=0)
+    total = np.sum([each.logarithms * each.had[:, None] for each in witnesses], axis=0)
+    mean, told = total / np.maximum(n_heard, 1)[:, None], n_heard > 0
     return np.asarray(log_softmax(mean / fit_temperature(mean[told], codes[told]), axis=1))
+
+
+def _combine_all(witnesses: list[_Witness], codes: np.ndarray) -> np.ndarray:
+    """The product of those that see one view and of those that see several, with exponents by held-out labels."""
+    kinds = [[each for each in witnesses if (len(each.views) > 1) is several] for several in (False, True)]
+    found = np.array([_combine(heard, codes) for heard in kinds if heard])
+    exponents = fit_exponents(found, codes, np.full(len(found), 1 / len(found)))
+    return np.asarray(np.tensordot(exponents, found, axes=1))
 
 
 def _doubt(logarithms: np.ndarray, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
