@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from scipy import sparse
 from sklearn.pipeline import make_pipeline
 
 from coview import (
@@ -126,7 +127,7 @@ def test_a_view_that_few_objects_have_does_not_name_their_cluster(model):
     options = np.zeros((100, 2))
     options[3, 0] = options[60, 1] = 1
     names = {"words": ["photo", "camera", "mail", "inbox"], "options": ["--no-overwrite", "--no-reply"]}
-    X = Views(words=words, options=options, present=present, feature_names=names)
+    X = Views(words=sparse.csr_array(words), options=options, present=present, feature_names=names)
     named = inspect(model.fit(X)).group_names
     assert sorted(set(name.split(", ")) <= {"photo", "camera"} for name in named) == [False, True]
     assert sorted(set(name.split(", ")) <= {"mail", "inbox"} for name in named) == [False, True]

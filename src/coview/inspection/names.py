@@ -112,7 +112,7 @@ def characteristic_names(
     if frequencies and not all(worth):  # of a group whose features are all rare
         worth = [first or second for first, second in zip(worth, ranked({}))]
     chosen = [", ".join(choose_words(each, WORDS)) or other for each, other in zip(worth, fallback)]
-    return distinct_names(chosen, fallback)
+    return distinct_names(chosen, [other.split()[-1] for other in fallback])
 
 
 def log_odds(counts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
@@ -225,7 +225,8 @@ def measured_names(
     for row in np.hstack(list(deviations.values())):
         far = [j for j in np.argsort(-np.abs(row), kind="stable")[:WORDS] if abs(row[j]) >= LEAST_DEVIATION]
         found.append(", ".join(measured_word(columns[j], row[j]) for j in far))
-    return distinct_names([name or other for name, other in zip(found, fallback)], fallback)
+    keys = [other.split()[-1] for other in fallback]
+    return distinct_names([name or other for name, other in zip(found, fallback)], keys)
 
 
 def measured_word(name: str, deviation: float) -> str:

@@ -50,7 +50,8 @@ class TableViews(RawTransformer):
 
     A pipeline that starts here takes raw tables, and a model file carries all that it needs.
 
-    In groups of columns, numbers stay numbers and dates (2026-11-15) become years with a fraction; text, categories and
+    In groups of columns, numbers stay numbers, also as texts with decimal commas or signs of currencies ("€ 8,31"),
+    and dates (2026-11-15) become years with a fraction; text, categories and
     booleans become one indicator per category. A column of vectors (lists or arrays of numbers, all of one length, as
     embeddings are) becomes as many columns of numbers. An object that has no value in any column of a view lacks that
     view; where only some are missing, no indicator is set, and numbers are the median of their column. So it is with
