@@ -45,7 +45,7 @@ def measured(rows, among, k):
 @pytest.mark.parametrize("name", ROWS)
 @pytest.mark.parametrize("engine", ["cpu", "torch"])
 def test_neighbors_are_those_of_all_pairs(name, make, dtype, engine, monkeypatch):
-    monkeypatch.setattr("coview.kernels.neighbors._LEAST", 20)  # several blocks
+    monkeypatch.setattr("coview.kernels.neighbors._LEAST", 4)  # many blocks
     ops = engine_of(engine)
     rows = ROWS[name].astype(dtype)
     for n, k, among in (150, 7, None), (150, 149, None), (150, 7, rows[:60]), (8, 60, rows[:60]), (8, 5, rows):
@@ -53,7 +53,7 @@ def test_neighbors_are_those_of_all_pairs(name, make, dtype, engine, monkeypatch
         distances, positions = measured(rows[:n], among, k)
         rounding = 0 if engine == "cpu" or make is np.asarray else 1e-7 * abs(rows).max(initial=0) * 5
         assert_allclose(found[0], distances, rtol=1e-9, atol=rounding)
-        if not rounding:
+        if not rounding and (make is np.asarray or name != "scales"):  # where all but a few are as good as equal
             assert_array_equal(found[1], positions)
 
 

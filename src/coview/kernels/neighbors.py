@@ -1,14 +1,15 @@
-"""The nearest of rows, exactly, sparse or dense: pairs that may be near are found in single precision, then measured.
+"""The nearest of rows, exactly, sparse or dense: pairs that may be near are found by products, then measured.
 
     |x - y|^2 = |x|^2 + |y|^2 - 2 <x, y>
 
 Blocks of rows meet blocks of rows. Lower bounds of their squared distances, that is, less what rounding may have added,
-are one product of dense matrices of the columns that many rows have, and a few sums for each of the rare others. A pair
-whose bound is above what both of its rows have already is passed over, and that is nearly every pair. Each row gathers
-the others and at the end measures them, by sums of squared differences in double precision.
+are one product of dense matrices of the columns that many rows have, and a few sums for each of the rare others: of
+dense rows in single precision, of sparse ones in double. A pair whose bound is above what both of its rows have already
+is passed over, and that is nearly every pair. Each row gathers the others and at the end measures those of which bounds
+leave a doubt, by sums of squared differences in double precision.
 
 Rows meet in an order that is drawn at random, so that no order of the data makes the search slow. No result depends on
-it: of equal distances, the first rows of the data are taken.
+it: of equal distances, of sparse rows also of those that differ by less than 1e-12, the first rows are taken.
 """
 
 from __future__ import annotations
@@ -25,12 +26,13 @@ from coview.views.arrays import frozen
 __all__ = ["nearest_rows"]
 
 _FEW = 8  # rows that are measured against all others at once: bounds would take longer to prepare
-_COMMON = 0.08  # share of the rows from which on a column is quicker in a product of dense matrices
+_COMMON = 0.25  # share of the rows from which on a column is quicker in a product of dense matrices
 _BLOCKS, _LEAST, _MOST = 24, 512, 2048  # blocks of rows, and the fewest and most rows of one
-_TILE = 256  # rows of a block of which bounds are held at a time: they stay in cache
+_TILE = 1 << 18  # bounds that are held at a time: they stay in cache
+_EVERY = 16  # bound is looked at to guess how far the nearest are
 _RUN = 32  # bounds that are looked at together
-_ROUNDING = 2.0**-23  # twice that of single precision, for each of the terms that are added
-_TINY = 1e-36  # about where numbers in single precision end
+_TIE = 1e-12  # share of a squared distance by which it may be off where it is not measured
+_TIGHT = 1e-9  # share of a squared distance up to which bounds may be apart for their middle to be the distance
 
 Map = Callable[[Callable[[int, int], Any], list[tuple[int, int]]], Any]
 
@@ -38,9 +40,9 @@ Map = Callable[[Callable[[int, int], Any], list[tuple[int, int]]], Any]
 class Gathered(NamedTuple):
     """What each row of a block has gathered."""
 
-    bars: np.ndarray  # the k smallest upper bounds of squared distances so far, rising
-    limits: np.ndarray  # the last of these: what is farther is none of the nearest
-    bounds: np.ndarray  # lower bounds of those gathered
+    limits: np.ndarray  # squared distances from which on others are none of the nearest, as far as it is known
+    bounds: np.ndarray  # lower bounds of the squared distances of those gathered
+    aboves: np.ndarray  # upper bounds
     ids: np.ndarray
     counts: np.ndarray
 
@@ -57,7 +59,7 @@ def nearest_rows(rows: Any, among: Any, k: int, map_pairs: Map) -> tuple[np.ndar
         return search.distances, search.positions
     search.prepare()
     blocks = [(i, i) for i in range(len(search.left.starts) - 1)]
-    if among is not None:
+    if not search.mutual:
         map_pairs(lambda i, j: search.find(i), blocks)
         return search.distances, search.positions
     gathered = [search.begin(i) for i, _ in blocks]
@@ -79,19 +81,20 @@ def _pair_rounds(n: int) -> Iterator[list[tuple[int, int]]]:
 class _Side:
     """Rows in the order in which they meet others, cut into blocks, with what bounds are made of."""
 
-    def __init__(self, rows: Any, common: np.ndarray, middle: np.ndarray, scale: float) -> None:
+    def __init__(self, rows: Any, common: np.ndarray, middle: np.ndarray, scale: float, least: int) -> None:
         n = rows.shape[0]
         self.order = np.random.default_rng(0).permutation(n)
-        size = int(np.clip(-(-n // _BLOCKS), _LEAST, _MOST))
+        size = int(np.clip(-(-n // _BLOCKS), least, max(least, _MOST)))
         self.starts = [*range(0, n, size), n]
-        self.filled = np.empty((n, len(middle) + 2), dtype=np.float32)
+        self.dtype: Any = np.dtype(np.float64 if sparse.issparse(rows) else np.float32)
+        self.filled = np.empty((n, len(middle) + 2), dtype=self.dtype)
         self.filled[:, -1] = 1.0
         squares, terms = self.filled[:, -2], np.full(n, len(middle) + 8.0)
         self.rare = None
         if sparse.issparse(rows):
             rare = rows[:, np.flatnonzero(~common)][self.order]
             terms += np.diff(rare.indptr)
-            values = (rare.data * scale).astype(np.float32)
+            values = rare.data.astype(np.float64) * scale
             self.rare = sparse.csr_array((values, rare.indices.astype(np.int32), rare.indptr), shape=rare.shape)
             rows = rows[:, np.flatnonzero(common)]
         for a, b in zip(self.starts, self.starts[1:]):
@@ -101,7 +104,8 @@ class _Side:
             squares[a:b] = np.einsum("ij,ij->i", part, part)
             if self.rare is not None:
                 squares[a:b] += (self.rare[a:b] ** 2).sum(axis=1)
-        self.rounding = (terms * _ROUNDING).astype(np.float32)
+        self.rounding = (terms * np.finfo(self.dtype).eps).astype(self.dtype)  # twice that of each of the sums
+        self.tiny: Any = self.dtype.type(100 * np.finfo(self.dtype).tiny)
 
     def block(self, i: int) -> slice:
         return slice(self.starts[i], self.starts[i + 1])
@@ -112,6 +116,7 @@ class _Search:
 
     left: _Side
     right: _Side
+    mutual: bool
     columns: list[Any]
 
     def __init__(self, rows: Any, among: Any, k: int) -> None:
@@ -124,8 +129,8 @@ class _Search:
     def measure_all(self) -> None:
         """Measure all distances."""
         n, m = self.rows.shape[0], self.among.shape[0]
-        far, ids = np.full((n, self.k), np.inf, dtype=np.float32), np.tile(np.arange(m), (n, 1))
-        everyone = Gathered(far, far[:, 0], np.zeros((n, m), dtype=np.float32), ids, np.full(n, m))
+        ids, none = np.tile(np.arange(m), (n, 1)), np.zeros((n, m))
+        everyone = Gathered(np.full(n, np.inf), none, none + np.inf, ids, np.full(n, m))
         _finish(everyone, np.arange(n), self.values, self.scale, self.distances, self.positions)
 
     def prepare(self) -> None:
@@ -133,25 +138,22 @@ class _Search:
         whole = self.among
         if sparse.issparse(whole):
             common = np.bincount(whole.indices, minlength=whole.shape[1]) > _COMMON * whole.shape[0]
-            middle = np.asarray(whole[:, np.flatnonzero(common)].mean(axis=0, dtype=np.float64)).ravel()
+            middle = np.zeros(common.sum())
         else:
             common, middle = np.ones(whole.shape[1], dtype=bool), whole.mean(axis=0, dtype=np.float64)
-        self.left = _Side(self.rows, common, middle, self.scale)
-        self.right = self.left if self.others else _Side(whole, common, middle, self.scale)
+        self.left = _Side(self.rows, common, middle, self.scale, _LEAST)
+        # of few rows each looks at all others at once
+        self.mutual = self.others and whole.shape[0] > 16 * _LEAST
+        self.right = self.left if self.mutual else _Side(whole, common, middle, self.scale, 16 * _LEAST)
         rare, blocks = self.right.rare, range(len(self.right.starts) - 1)
         self.columns = [] if rare is None else [_columns(rare[self.right.block(j)]) for j in blocks]
 
     def begin(self, i: int) -> Gathered:
         """Return the gathered of a block that has met none."""
         part = self.left.block(i)
-        n, room = part.stop - part.start, 2 * self.k + 32
-        return Gathered(
-            np.full((n, self.k), np.inf, dtype=np.float32),
-            np.full(n, np.inf, dtype=np.float32),
-            np.empty((n, room), dtype=np.float32),
-            np.empty((n, room), dtype=np.int64),
-            np.zeros(n, dtype=np.int64),
-        )
+        n, room = part.stop - part.start, 2 * self.k + 64
+        bounds, limits = np.empty((2, n, room), dtype=self.left.dtype), np.full(n, np.inf, dtype=self.left.dtype)
+        return Gathered(limits, bounds[0], bounds[1], np.empty((n, room), dtype=np.int64), np.zeros(n, dtype=np.int64))
 
     def find(self, i: int) -> None:
         """Look for the nearest of a block among all blocks of others."""
@@ -164,23 +166,24 @@ class _Search:
         """Let block i gather of block j; and block j of block i, if `theirs` is given."""
         left, right = self.left, self.right
         ours, there = left.block(i), right.block(j)
-        turned = right.filled[there] * np.float32(-2.0)
+        turned = right.filled[there] * left.dtype.type(-2)
         turned[:, -2], turned[:, -1] = 1.0, right.filled[there, -2]
         squares, both = np.ascontiguousarray(turned[:, -1]), theirs is not None
         # what is below no limit is gathered for none
-        limits = theirs.limits if theirs is not None else np.full(len(turned), -np.inf, dtype=np.float32)
-        ids, same = (left.order[ours], right.order[there]), self.others and i == j
-        for start in range(ours.start, ours.stop, _TILE):
-            here = slice(start, min(start + _TILE, ours.stop))
+        limits = theirs.limits if theirs is not None else np.full(len(turned), -np.inf, dtype=left.dtype)
+        ids, same = (left.order[ours], right.order[there]), self.others and (i == j or not self.mutual)
+        step = max(16, _TILE // len(turned))
+        for start in range(ours.start, ours.stop, step):
+            here = slice(start, min(start + step, ours.stop))
             less, own = 1 - left.rounding[here], left.filled[here].copy()
-            own[:, -2], own[:, -1] = own[:, -2] * less - np.float32(_TINY), less
+            own[:, -2], own[:, -1] = own[:, -2] * less - left.tiny, less
             tile = own @ turned.T
             if left.rare is not None:
                 _add_products(left.rare.indptr, left.rare.indices, left.rare.data, self.columns[j], start, tile)
             own_squares = left.filled[here, -2].copy()
             _gather(
-                tile, start - ours.start, mine, theirs or mine, limits, both, same, left.rounding[here],
-                own_squares, squares, ids, self.values, self.scale,
+                tile, start - ours.start, self.k, mine, theirs or mine, limits, both, same, 2 * left.rounding[here],
+                2 * left.tiny, own_squares, squares, ids, self.values, self.scale,
             )  # fmt: skip
 
     def finish(self, gathered: Gathered, i: int) -> None:
@@ -207,7 +210,7 @@ def _exact_values(rows: Any) -> tuple[np.ndarray, ...]:
 
 def _columns(part: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     by_column = part.tocsc()
-    return by_column.indptr, by_column.indices.astype(np.uint32), by_column.data * np.float32(-2.0)
+    return by_column.indptr, by_column.indices.astype(np.uint32), by_column.data * -2.0
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -227,86 +230,133 @@ def _add_products(indptr, indices, data, columns, start, tile):
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def _gather(
-    tile, first, mine, theirs, limits, both, same, rounding, own_squares, squares, ids, values, scale
+    tile, first, k, mine, theirs, limits, both, same, widths, tiny, own_squares, squares, ids, values, scale
 ):  # fmt: skip
     """Let rows from the `first` of a block, and with `both` those that they meet, gather who may be near."""
     own, others = ids
-    bars, own_limits, bounds, gathered, counts = mine
-    bars_, _, bounds_, gathered_, counts_ = theirs
+    own_limits, bounds, aboves, gathered, counts = mine
+    _, bounds_, aboves_, gathered_, counts_ = theirs
+    room = gathered.shape[1]
     for i in range(len(tile)):
         row, r = tile[i], first + i
-        width, limit = np.float32(2.0) * rounding[i], own_limits[r]
-        for begin in range(0, len(row), _RUN):
-            run, there = row[begin : begin + _RUN], limits[begin : begin + _RUN]
-            some = np.int32(0)  # in this form, the loop becomes one of vector instructions
-            for t in range(len(run)):
-                some += np.int32(not (run[t] > limit)) | np.int32(not (run[t] > there[t]))
-            if not some:
-                continue
-            for t in range(len(run)):
-                bound, j = run[t], begin + t
-                here, beyond = not bound > limit, both and not bound > limits[j]
-                if not (here or beyond) or (same and r == j):
+        limit = own_limits[r]
+        guessed = limit == np.inf and not both and counts[r] == 0
+        guess = limit
+        if guessed:
+            guess = limit = _guess_limit(row, k)  # what is below it is gathered alone
+        for _ in range(2):  # a second time where the guess was too near
+            for begin in range(0, len(row), _RUN):
+                run, there = row[begin : begin + _RUN], limits[begin : begin + _RUN]
+                some = np.int32(0)  # in this form, the loop becomes one of vector instructions
+                for t in range(len(run)):
+                    some += np.int32(not (run[t] > limit)) | np.int32(not (run[t] > there[t]))
+                if not some:
                     continue
-                above = bound + width * (own_squares[i] + squares[j]) + np.float32(2 * _TINY)
-                if here:
-                    if counts[r] == gathered.shape[1]:
-                        counts[r] = _thin(bars[r], bounds[r], gathered[r], own[r], values[0], values[1], scale)
-                    bounds[r, counts[r]], gathered[r, counts[r]] = bound, others[j]
-                    counts[r] += 1
-                    limit = _lower(bars[r], above)
-                if beyond:
-                    if counts_[j] == gathered_.shape[1]:
-                        counts_[j] = _thin(bars_[j], bounds_[j], gathered_[j], others[j], values[1], values[0], scale)
-                    bounds_[j, counts_[j]], gathered_[j, counts_[j]] = bound, own[r]
-                    counts_[j] += 1
-                    limits[j] = _lower(bars_[j], above)
+                for t in range(len(run)):
+                    bound, j = run[t], begin + t
+                    here, beyond = not bound > limit, both and not bound > limits[j]
+                    if not (here or beyond) or (same and own[r] == others[j]):
+                        continue
+                    above = bound + widths[i] * (own_squares[i] + squares[j]) + tiny
+                    if here:
+                        c = counts[r]
+                        bounds[r, c], aboves[r, c], gathered[r, c], counts[r] = bound, above, others[j], c + 1
+                        if c + 1 == room:
+                            counts[r] = _thin(
+                                bounds[r], aboves[r], gathered[r], room, k, own[r], values[0], values[1], scale
+                            )
+                            limit = aboves[r, -1]
+                    if beyond:
+                        c = counts_[j]
+                        bounds_[j, c], aboves_[j, c], gathered_[j, c], counts_[j] = bound, above, own[r], c + 1
+                        if c + 1 == room:
+                            counts_[j] = _thin(
+                                bounds_[j], aboves_[j], gathered_[j], room, k, others[j], values[1], values[0], scale
+                            )
+                            limits[j] = aboves_[j, -1]
+            if not guessed:
+                break
+            limit, guessed = np.inf, False
+            if counts[r] >= k:
+                counts[r] = _thin(bounds[r], aboves[r], gathered[r], counts[r], k, own[r], values[0], values[1], scale)
+                limit = aboves[r, -1]
+                if limit <= guess:
+                    break
+            counts[r] = 0
         own_limits[r] = limit
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _lower(bars, above):
-    """Put an upper bound among the least ones, rising; return the last of them."""
-    t = len(bars) - 1
-    if above < bars[t]:
-        while t > 0 and bars[t - 1] > above:
-            bars[t] = bars[t - 1]
-            t -= 1
-        bars[t] = above
-    return bars[-1]
+def _guess_limit(row, k):
+    """A bound that rather more than k of a row are below, by every 16th of them; infinite of a short row."""
+    rank = int(1.5 * k / _EVERY) + 2
+    if len(row) < 4 * _EVERY * rank:
+        return np.inf
+    return _select(row[::_EVERY].copy(), rank)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _thin(bars, bounds, gathered, own, values, others, scale):
-    """Keep those of the gathered that may still be among the nearest; return how many these are."""
-    k, kept = len(bars), 0
-    for t in range(len(gathered)):
-        if not bounds[t] > bars[-1]:
-            bounds[kept], gathered[kept] = bounds[t], gathered[t]
+def _thin(bounds, aboves, gathered, count, k, own, values, others, scale):
+    """Keep those of the gathered that may be among the nearest; return their number, and the limit as last of aboves.
+
+    The last place is free afterwards.
+    """
+    limit, kept = _select(aboves[:count].copy(), k - 1), 0
+    for t in range(count):
+        if not bounds[t] > limit:
+            bounds[kept], aboves[kept], gathered[kept] = bounds[t], aboves[t], gathered[t]
             kept += 1
     if kept > len(gathered) - k // 2 - 16:  # too many are equally far, as far as bounds can tell
-        near, at = _measure(bounds[:kept], gathered[:kept], bars[-1], k, own, values, others, scale)
+        near, at = _measure(bounds[:kept], aboves[:kept], gathered[:kept], limit, k, own, values, others, scale)
         for t in range(k):
-            bars[t], bounds[t], gathered[t] = near[t] * (1 + 1e-6), -1.0, at[t]
-        kept = k
+            bounds[t], aboves[t], gathered[t] = -1.0, near[t] * (1 + 1e-6), at[t]
+        kept, limit = k, aboves[k - 1]
+    aboves[-1] = limit
     return kept
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _measure(bounds, ids, limit, k, own, values, others, scale):
+def _select(values, rank):
+    """The value of that rank, from 0; the values, which are in random order, change places."""
+    first, last = 0, len(values) - 1
+    while first < last:
+        pivot = values[(first + last) // 2]
+        i, j = first, last
+        while i <= j:
+            while values[i] < pivot:
+                i += 1
+            while values[j] > pivot:
+                j -= 1
+            if i <= j:
+                values[i], values[j] = values[j], values[i]
+                i += 1
+                j -= 1
+        if j < rank < i:
+            break
+        if rank <= j:
+            last = j
+        else:
+            first = i
+    return values[rank]
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _measure(bounds, aboves, ids, limit, k, own, values, others, scale):
     """Squared distances to the k nearest of those gathered, rising, and who these are; of equal ones, the first."""
     near, at = np.full(k, np.inf), np.full(k, np.iinfo(np.int64).max)
     for c in range(len(ids)):
         if bounds[c] > limit:
             continue
-        other = ids[c]
-        d = _gap(own, other, values, others, scale)
+        other, d = ids[c], (bounds[c] + aboves[c]) / 2.0
+        off = _TIE * d
+        if not aboves[c] - bounds[c] < _TIGHT * d:
+            d, off = _gap(own, other, values, others, scale), 0.0
         if not d < np.inf:  # what cannot be compared is as far as can be
             d = np.inf
         t = k - 1
-        if d > near[t] or (d == near[t] and other > at[t]):
+        if d > near[t] + off or (d >= near[t] - off and other > at[t]):
             continue
-        while t > 0 and (near[t - 1] > d or (near[t - 1] == d and at[t - 1] > other)):
+        while t > 0 and (near[t - 1] > d + off or (near[t - 1] >= d - off and at[t - 1] > other)):
             near[t], at[t] = near[t - 1], at[t - 1]
             t -= 1
         near[t], at[t] = d, other
@@ -344,10 +394,11 @@ def _gap(i, j, values, others, scale):
 @njit(nogil=True, cache=True, error_model="numpy")
 def _finish(gathered, own, values, scale, distances, positions):
     """Write the nearest of what the rows of a block have gathered."""
-    bars, limits, bounds, ids, counts = gathered
-    k = bars.shape[1]
+    _, bounds, aboves, ids, counts = gathered
+    k = positions.shape[1]
     for r in range(len(own)):
-        found = counts[r]
-        near, at = _measure(bounds[r, :found], ids[r, :found], limits[r], k, own[r], values[0], values[1], scale)
+        i, c = own[r], counts[r]
+        limit = _select(aboves[r, :c].copy(), k - 1)
+        near, at = _measure(bounds[r, :c], aboves[r, :c], ids[r, :c], limit, k, i, values[0], values[1], scale)
         for t in range(k):
-            distances[own[r], t], positions[own[r], t] = np.sqrt(near[t]) / scale, at[t]
+            distances[i, t], positions[i, t] = np.sqrt(near[t]) / scale, at[t]

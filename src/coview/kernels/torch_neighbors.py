@@ -60,7 +60,7 @@ class _TorchSearch:
             return rows @ self.near_zero.T
         if dtype not in self.places:
             self.places[dtype] = self.others.coordinates(dtype)
-        return torch.sparse.mm(self.places[dtype], rows.T).T
+        return torch.sparse.mm(self.places[dtype], rows.T.contiguous()).T
 
     def nearest(self, some: Any, own: Any, k: int) -> tuple[Any, Any, Any]:
         """Distances and positions of the nearest, and of which rows they are surely right."""
