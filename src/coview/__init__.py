@@ -26,6 +26,7 @@ _MODULES = {
     "coview.views.coerce": ("as_views",),
     "coview.editing.edited": ("edit",),
     "coview.editing.moves": ("Moves",),
+    "coview.editing.update": ("Update", "update"),
     "coview.preprocessing.each_view": ("EachView",),
     "coview.preprocessing.embeddings": ("EmbeddingViews",),
     "coview.io.views_folder": ("read_views", "write_views"),
@@ -99,6 +100,8 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from coview.editing.edited import EditedModel as EditedModel
     from coview.editing.edited import edit as edit
     from coview.editing.moves import Moves as Moves
+    from coview.editing.update import Update as Update
+    from coview.editing.update import update as update
     from coview.engines.checkpoint import Checkpoint as Checkpoint
     from coview.engines.cpu import CpuEngine as CpuEngine
     from coview.engines.cuda import CudaEngine as CudaEngine

@@ -34,6 +34,6 @@ def test_the_help_starts_with_commands_that_run(folder, run):
 
 def test_the_examples_of_the_help_follow_on_each_other(folder, run):
     shown = {name: shlex.split(example)[1:] for name, (_, example) in cli.COMMANDS.items()}
-    for name in ("fit", "info", "predict", "report", "edit", "stream"):
+    for name in ("fit", "info", "predict", "report", "edit", "update", "stream"):
         code, _, error = run(*shown[name])
         assert code == 0, (name, error)

@@ -55,6 +55,10 @@ COMMANDS = {
         "Name, merge, split, rename or drop topics or clusters.",
         "coview edit topics.coview --merge 0,5=payment --rename 1=battery -o edited.coview",
     ),
+    "update": (
+        "Teach a model of topics new rows; show which topics are new or gone.",
+        "coview update topics.coview tickets.csv --to updated.coview",
+    ),
     "label": (
         "List the objects whose labels would help a classifier most.",
         "coview label products.coview tickets.csv --count 20 -o labels.csv",

@@ -49,7 +49,7 @@ from coview.views.arrays import take_rows
 from coview.views.lazy import LazyViews
 from coview.views.views import NamedViews, Views
 
-__all__ = ["EditedModel", "edit"]
+__all__ = ["EditedModel", "edit", "hold"]
 
 # parameters that set how many groups a fit finds
 COUNTS = ("n_clusters", "n_components", "estimator__n_clusters", "estimator__n_components")
@@ -90,7 +90,7 @@ def edit(model: Any) -> EditedModel:
         check_is_fitted(model)
         return copy.copy(model)
     edited = EditedModel(clone(model))
-    edited.estimator_ = _hold(model)
+    edited.estimator_ = hold(model)
     edited._start(inspect(model))
     return edited
 
@@ -647,6 +647,21 @@ class EditedModel(MultiViewEstimator):
         """Memberships of the training objects (objects x groups), where the model keeps them."""
         return self._of_training()[0]
 
+    def take_update(self, rows: Any, n_new: int) -> None:
+        """Number the groups that the model inside has been given, and let those of the splits read its new objects.
+
+        Parameters
+        ----------
+        rows : Views
+            The new objects, as the model inside takes them.
+        n_new : int
+            Number of new groups, which come last.
+        """
+        following = self._groups.next_number
+        self.inner_numbers_ = np.append(self.inner_numbers_, following + np.arange(n_new))
+        read: Any = [inspect(split["model"]).memberships(rows, prepared=True) for split in self.splits_]
+        self.splits_ = [{**s, "shares": np.vstack([s["shares"], more])} for s, more in zip(self.splits_, read)]
+
     def _of_training(self) -> tuple[np.ndarray, np.ndarray]:
         check_is_fitted(self)
         inner = inspect(self.estimator_)
@@ -897,11 +912,11 @@ def _match_numbers(
     return given
 
 
-def _hold(model: Any) -> Any:
+def hold(model: Any) -> Any:
     """Return a model with the same fitted arrays, which stays when the other one is fitted again or renamed."""
     held = copy.copy(model)
     if isinstance(model, Pipeline):
-        held.steps = [(name, _hold(step)) for name, step in model.steps]
+        held.steps = [(name, hold(step)) for name, step in model.steps]
     return held
 
 

@@ -13,6 +13,7 @@ from coview.plot.hierarchy import HierarchyDisplay
 from coview.plot.objects import ObjectMapDisplay
 from coview.plot.prevalence import PrevalenceDisplay
 from coview.plot.topics import TopicsDisplay
+from coview.plot.updates import UpdateDisplay
 
 __all__ = [
     "CandidatesDisplay",
@@ -23,4 +24,5 @@ __all__ = [
     "PrevalenceDisplay",
     "StreamDisplay",
     "TopicsDisplay",
+    "UpdateDisplay",
 ]
