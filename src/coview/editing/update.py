@@ -67,8 +67,9 @@ class Update(ResultTable):
     """What has become of the topics of a model, returned by `update`.
 
     A dict of lists that prints as a table, one row for each topic: "group", "name", "event" ("kept", "drifted", "born",
-    "split", "merged" or "died"), "before" and "now" (shares of the old and of the new objects), "distance" (squared
-    Hellinger distance of old and new distribution, from 0 to 1), "p_value" and "evidence", a sentence.
+    "split", "merged" or "died"), "before" and "now" (shares of the old objects, or of the reference, and of the new
+    ones), "distance" (squared Hellinger distance of old and new distribution, from 0 to 1), "p_value" and "evidence", a
+    sentence.
 
     Attributes
     ----------
@@ -113,9 +114,9 @@ def update(
     new : what the model takes
         The new objects, without old ones. Features that the model does not know are left out.
     reference : what the model takes, optional
-        Old objects, such as those of the fit. A topic is then new if it leads more of the new objects than of these. By
-        default objects drawn from the model take their place: real text holds more than any model of it, so that what
-        is found may have been there before.
+        Old objects, such as those of the fit or of the month before. A topic is then new if it leads more of the new
+        objects than of these, and has died if it has less of the new ones. By default objects drawn from the model take
+        their place: real text holds more than any model of it, so that what is found may have been there before.
     strength : float, optional
         How many objects the old topics count as; by default as many as they were learned from. With less, topics
         follow the new objects sooner.
@@ -148,17 +149,20 @@ def update(
         added.append(found)
         grown = add_topic(grown, found.profiles, rows.names)
         stream = Stream(grown, rows, np.append(before, [0.0] * len(added)) * strength)
-    events = stream.tell_events(rng, np.append(before, [0.0] * len(added)), n_old)
+    sizes, shares = np.append(before, [0.0] * len(added)), np.append(before, [np.nan] * len(added))
+    if old is not None:
+        n_old, shares = len(old), stream.read(old).mixtures.mean(axis=0)
+    events = stream.tell_events(rng, np.nan_to_num(shares), n_old)
     for g, found in enumerate(added, start=len(before)):
         events[g] = ("born", found.p_value, found.evidence)
         if found.parent is not None:
             events[g] = ("split", found.p_value, f"part of {found.parent}, {found.evidence}")
             events[found.parent] = ("split", found.p_value, f"its objects make two topics, one is {g}")
-    learned = learn(grown, rows, np.append(before, [0.0] * len(added)) * strength)
+    learned = learn(grown, rows, sizes * strength)
     vars(inner).update(vars(learned))
     if isinstance(held, EditedModel):
         held.take_update(rows, len(added))
-    return _make_table(held, inner, events, np.append(before, [np.nan] * len(added)), stream, len(rows))
+    return _make_table(held, inner, events, shares, stream, len(rows))
 
 
 # -- the model and its rows
@@ -486,7 +490,8 @@ class Stream:
             p = float((1 + (highest >= score).sum()) / (1 + N_DRAWS))
             text = f"moved {np.exp(score):.1f} times as far as halves differ, drawn {np.exp(drawn[:, g].mean()):.1f}"
             events[g] = ("drifted" if score > 0 and p <= LEVEL else "kept", p, text)
-        return events | self._find_merged(rng) | self._find_died(rng, before, now, n_old)
+        died = self._find_died(rng, before, now, n_old)
+        return events | self._find_merged(rng, np.setdiff1d(np.arange(len(now)), list(died))) | died
 
     def _find_died(
         self, rng: np.random.Generator, before: np.ndarray, now: np.ndarray, n_old: int
@@ -508,10 +513,10 @@ class Stream:
             if led[g] <= chance[g]
         }
 
-    def _find_merged(self, rng: np.random.Generator) -> dict[int, tuple[str, float, str]]:
+    def _find_merged(self, rng: np.random.Generator, alive: np.ndarray) -> dict[int, tuple[str, float, str]]:
         shares, events = self.rows.mixtures, dict[int, tuple[str, float, str]]()
-        joined = np.triu(np.corrcoef(shares.T), 1)
-        for j, k in np.argwhere(joined > TOGETHER).tolist():
+        joined = np.triu(np.corrcoef(shares[:, alive].T), 1)
+        for j, k in alive[np.argwhere(joined > TOGETHER)].tolist():
             one = shares.copy()
             pooled = shares[:, [j, k]].sum(axis=0)
             one[:, [j, k]] = shares[:, [j, k]].sum(axis=1, keepdims=True) * pooled / pooled.sum()
