@@ -23,6 +23,7 @@ from coview import (
     edit,
     inspect,
     load,
+    make_report,
     save,
     set_group_names,
     update,
@@ -168,6 +169,8 @@ def test_numbers_names_and_edits_stay(tmp_path):
     assert len(after.labels_) == 1300 and (after.labels_[900:920] == after.numbers_[-1]).all()
     save(after, tmp_path / "m.coview")
     assert_allclose(load(tmp_path / "m.coview").transform(new), after.transform(new))
+    assert inspect(load(tmp_path / "m.coview")).structure.updates == inspect(after).structure.updates
+    assert f"<b>{after.numbers_[-1]} born</b>" in make_report(after, new, held_out=False).html
     assert after.undo(3).numbers_ == [0, 1, 2, 3, 4, max(numbers) + 1]
 
 

@@ -638,6 +638,11 @@ class EditedModel(MultiViewEstimator):
         return self._groups.shown
 
     @property
+    def gone(self) -> dict[int, str]:
+        """What became of numbers that are no longer those of groups."""
+        return dict(self._groups.gone)
+
+    @property
     def labels_(self) -> np.ndarray:
         """Number of the group of each training object, -1 for none, where the model keeps its groups."""
         return self._of_training()[1]

@@ -541,8 +541,10 @@ def _correlation(shares: np.ndarray, j: int, k: int) -> float:
 def _make_table(model: Any, inner: Any, events: dict[int, Any], before: np.ndarray, stream: Stream, n: int) -> Update:
     shown, now = inspect(model), stream.rows.mixtures.mean(axis=0)
     names = dict(zip(shown.groups, shown.group_names))
-    numbers = range(len(now)) if not isinstance(model, EditedModel) else model.inner_numbers_.tolist()
-    keys = [str(number) for number in numbers]
+    keys = [str(g) for g in range(len(now))]
+    if isinstance(model, EditedModel):
+        keys = [str(number) for number in model.inner_numbers_]
+        names = {str(number): why for number, why in model.gone.items()} | names
     kinds, p_values, evidence = zip(*(events[g] for g in range(len(now))))
     columns = {
         "group": keys,
@@ -554,5 +556,12 @@ def _make_table(model: Any, inner: Any, events: dict[int, Any], before: np.ndarr
         "p_value": list(p_values),
         "evidence": list(evidence),
     }
+    rows = [dict(zip(columns, row)) for row in zip(*columns.values())]
+    news = [
+        {key: row[key] for key in ("group", "event", "now", "p_value", "evidence")}
+        for row in rows
+        if row["event"] != "kept"
+    ]
+    inner.updates_ = [*vars(inner).get("updates_", []), {"n_objects": n, "events": news}]
     told = [f"{kinds.count(kind)} {kind}" for kind in EVENTS if kind in kinds]
     return Update(columns, f"{quantity(n, 'new object')}: {', '.join(told)}", model=model, n_objects=n)

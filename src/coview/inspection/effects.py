@@ -295,7 +295,7 @@ def estimate_effects(
     }
     facts |= {"means": design.mean(axis=0), "quantile": special.stdtrit(freedom, 0.975), "n_objects": len(rows)}
     facts |= {"n_missing": n - len(rows), "n_clusters": None if clusters is None else n_clusters}
-    title = f"Effects on {quantity(len(keys), 'group')}, in shares: {quantity(len(rows), 'object')}"
+    title = f"Effects on the shares of {quantity(len(keys), 'group')}: {quantity(len(rows), 'object')}"
     title += "" if clusters is None else f" in {quantity(n_clusters, 'cluster')}"
     return Effects(*_make_table(keys, terms, freedom, facts, title), **facts)
 

@@ -95,6 +95,8 @@ class Structure:
         Whether memberships are probabilities, and not a way to rank groups only.
     given_names : dict of str
         Names that people gave to groups, by key; they stand in `group_names` in place of those made of features.
+    updates : list of dict
+        What became of the groups in each `update`: "n_objects" and, but for groups that were kept, the "events".
     edits : list of dict
         What people changed in the groups after the fit, as in `EditedModel.edits_`.
     """
@@ -108,6 +110,7 @@ class Structure:
     retriever: Any = None
     probabilities: bool = False
     given_names: dict[str, str] = field(default_factory=dict)
+    updates: list[dict[str, Any]] = field(default_factory=list)
     edits: list[dict[str, Any]] = field(default_factory=list)
 
 

@@ -134,6 +134,7 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LoopMixin,
         "column_moments_": rules.optional(rules.by_view(rules.floats(2, "features of {view}"), some=True)),
         "view_weights_": rules.by_view(rules.weight()),
         "n_batches_": rules.optional(rules.count(), needed=lambda state: "batch_counts_" in state),
+        "updates_": rules.optional(rules.sequence(rules.anything())),
         "fit_seconds_": rules.optional(rules.record(**dict.fromkeys(PHASES, rules.real(0.0)))),
     }
     # beyond .95, what a background leaves to the topics is less than the noise of the counts
@@ -362,8 +363,8 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LoopMixin,
         fit = self._run_loop(X, views, steps, holder, begin, extra, reconstruct, deadline, n_init=n_init)
         phases.append(time.monotonic())
         holder.release()
-        # what `partial_fit` had summed up is of another model now
-        for name in ("batch_counts_", "n_batches_"):
+        # what `partial_fit` had summed up, and `update` told, is of another model now
+        for name in ("batch_counts_", "n_batches_", "updates_"):
             self.__dict__.pop(name, None)
         self.__dict__.update(self._attributes(fit.state, holder))
         phases.append(time.monotonic())
@@ -605,6 +606,7 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LoopMixin,
                 likelihoods=dict(vars(self).get("likelihood_", {})),
                 variance_explained=dict(vars(self).get("variance_explained_", {})),
                 probabilities=True,
+                updates=list(vars(self).get("updates_", [])),
             ),
             _features=lambda view: self._as_features(view, self.topic_feature_[view]),
             _memberships=self.transform,

@@ -56,6 +56,7 @@ def describe_model(inspection: Inspection, saved_with: Mapping[str, str] | None 
         "iterations": inspection.training.n_iter,
         "rounds": inspection.training.n_rounds,
         "candidates": dict(inspection.selection.candidates),
+        "updates": inspection.structure.updates,
         "edits": [describe_record(record) for record in inspection.structure.edits],
         "held_out": dict(inspection.selection.held_out),
         "versions": {

@@ -83,7 +83,7 @@ export function group(place, { model, page }, at, key) {
     return h("div", null, head, editable && editor(groups, names, edits, page, item).element,
       cards.length ? h("section.cards", null, cards) : Object.keys(item.features).length ? empty("No feature sets it apart", "It is about average in all of them.")
         : empty("No features to show", "Start the explorer with data to see what makes this group."),
-      model.columns.length > 0 && prevalence(model, at, key), model.columns.length > 0 && effects(model, at, key), quality(at, key),
+      updates(at, key), model.columns.length > 0 && prevalence(model, at, key), model.columns.length > 0 && effects(model, at, key), quality(at, key),
       h("section", null, h("h2", null, "Objects"), h("p.soft", null, "The typical ones first."), members(at, key)));
   }, "Sorting the objects ...");
 }
@@ -140,6 +140,18 @@ function prevalence(model, at, key) {
   column.addEventListener("change", draw);
   draw();
   return h("section", null, h("div.card.prevalence", null, h("h2", null, "Prevalence", column), place));
+}
+
+// -- updates
+
+function updates(at, key) {
+  const place = h("section");
+  section(at, "model").then((found) => {
+    const own = (found.updates || []).flatMap((update, k) => update.events.filter((event) => event.group === key).map((event) => [k, update, event]));
+    if (own.length) replace(place, h("div.card", null, h("h2", null, "Updates"), h("ul", null, own.map(([k, update, event]) =>
+      h("li", null, h("b", null, event.event), ` in update ${k + 1} of ${plural(update.n_objects, "object")} `, h("span.soft", null, event.evidence))))));
+  }, () => {}); // it is no part that the others need
+  return place;
 }
 
 // -- effects
