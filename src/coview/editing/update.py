@@ -286,7 +286,7 @@ class NewTopic:
     evidence: str
 
 
-class Rows:
+class MixedRows:
     """Counts of objects by view, and what mixtures of some profiles (features x topics) expect of them."""
 
     def __init__(self, counts: list[Any], profiles: list[np.ndarray], mixtures: np.ndarray) -> None:
@@ -300,11 +300,11 @@ class Rows:
     def __len__(self) -> int:
         return len(self.mixtures)
 
-    def take(self, some: np.ndarray, longest: float = np.inf) -> Rows:
+    def take(self, some: np.ndarray, longest: float = np.inf) -> MixedRows:
         """Some of the objects, long ones scaled down to a length."""
         scale = np.minimum(1.0, longest / self.mass[some])
         counts = [X[some] * scale[:, None] for X in self.counts]
-        return Rows(counts, self.profiles, self.mixtures[some])
+        return MixedRows(counts, self.profiles, self.mixtures[some])
 
     def tokens(self) -> list[np.ndarray]:
         """Expected tokens of each object by topic, by view."""
@@ -402,13 +402,13 @@ class Stream:
         # a topic that was found in these rows is known as well as they tell it
         self.sizes = np.where(sizes > 0, sizes, self.rows.mixtures.sum(axis=0) + 1.0)
 
-    def read(self, views: Any) -> Rows:
+    def read(self, views: Any) -> MixedRows:
         """Objects with their mixtures."""
         views = views if isinstance(views, Views) else Views(dict(zip(self.names, views)))
-        return Rows([views[name] for name in self.names], self.profiles, self.model._mixtures(views))
+        return MixedRows([views[name] for name in self.names], self.profiles, self.model._mixtures(views))
 
-    def draw(self, rng: np.random.Generator, mixtures: np.ndarray | None = None) -> Rows:
-        """Rows like these from topics around those of the model."""
+    def draw(self, rng: np.random.Generator, mixtures: np.ndarray | None = None) -> MixedRows:
+        """MixedRows like these from topics around those of the model."""
         mixtures, drawn = self.rows.mixtures if mixtures is None else mixtures, []
         for X, F, mass in zip(self.rows.counts, self.profiles, self.rows.masses):
             truth = rng.standard_gamma(F * self.sizes * mass.mean() + 1e-12)
@@ -452,7 +452,7 @@ class Stream:
         evidence = f"leads {n_led:,} of {n:,} objects, and {n_theirs:,} of {len(others):,} {whose}"
         return NewTopic(dict(zip(self.names, self.rows.find_topic(self.joint))), parent, p, evidence)
 
-    def _rise(self, rows: Rows, topic: list[np.ndarray]) -> float:
+    def _rise(self, rows: MixedRows, topic: list[np.ndarray]) -> float:
         """How many tokens of a topic the rows have beyond what the others expect of them."""
         found = 0.0
         for X, F, tokens, phi in zip(rows.counts, rows.profiles, rows.tokens(), topic):
@@ -465,7 +465,7 @@ class Stream:
 
     # -- events of the topics that there are
 
-    def compare_halves(self, rows: Rows, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    def compare_halves(self, rows: MixedRows, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """Distance of each topic here from the model's, and its logarithm over that between halves of the rows."""
         halves = np.array_split(rng.permutation(len(rows)), 2)
         whole, (a, b) = self._distances(self.profiles, rows.topics()), (rows.topics(half) for half in halves)
