@@ -16,7 +16,7 @@ from coview.cli.files import check_input, guess_views, is_views, read_input, tab
 from coview.cli.labels import read_target
 from coview.cli.options import Json, Labels, Objects, TableOptions, stop_when_interrupted
 from coview.cli.settings import build_model, clusters_parameter, find_entry, parse_settings
-from coview.cli.summary import describe_model
+from coview.cli.summary import summarize_fit
 from coview.cli.taking import take_options
 from coview.exceptions import DataFileError
 from coview.utils.messages import printable, quantity
@@ -122,7 +122,7 @@ def fit(
         }
         print(json.dumps({**describe(estimator), **about}))
         return
-    lines = describe_model(fitted)
+    lines = summarize_fit(fitted)
     if no_number and fitted.kind in ("topic", "cluster"):
         lines.append(f"Pass --{fitted.kind}s K for another number.")
     if equal:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from coview.cli.options import Json
-from coview.cli.summary import describe_model
+from coview.cli.summary import summarize_fit
 from coview.utils.messages import printable
 
 __all__ = ["about_here", "info"]
@@ -53,7 +53,7 @@ def info(
     else:
         about = outline(model)
         steps = "".join(f"{step['model']}, then " for step in about.get("steps", [])[:-1])
-        print(steps + "\n".join(describe_model(fitted)))
+        print(steps + "\n".join(summarize_fit(fitted)))
         print(f"Written by coview {about['versions'].get('coview', '?')}, {shown_bytes(about['bytes'])}.")
         print("All parameters and attributes: --verbose")
 

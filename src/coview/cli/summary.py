@@ -6,12 +6,12 @@ from typing import Any
 
 from coview.utils.messages import printable, quantity
 
-__all__ = ["describe_model"]
+__all__ = ["summarize_fit"]
 
 _SHOWN = 10  # groups
 
 
-def describe_model(fitted: Any) -> list[str]:
+def summarize_fit(fitted: Any) -> list[str]:
     """Return lines on a model that was inspected: its views, what it was chosen by, and the names of its groups."""
     from coview.inspection import NAMED_BY_FEATURES
     from coview.inspection.choice import describe_links
