@@ -114,9 +114,10 @@ def update(
     new : what the model takes
         The new objects, without old ones. Features that the model does not know are left out.
     reference : what the model takes, optional
-        Old objects, such as those of the fit or of the month before. A topic is then new if it leads more of the new
-        objects than of these, and has died if it has less of the new ones. By default objects drawn from the model take
-        their place: real text holds more than any model of it, so that what is found may have been there before.
+        Old objects that the model was not fitted on: those of a fit are explained too well. A topic is then new if it
+        leads more of the new objects than of these, and has died if it has less of the new ones. By default objects
+        drawn from the model take their place: real text holds more than any model of it, so that what is found may have
+        been there before.
     strength : float, optional
         How many objects the old topics count as; by default as many as they were learned from. With less, topics
         follow the new objects sooner.
