@@ -1,14 +1,21 @@
 """Effects of covariates: errors by matrices written out, shares without bias, coverage, formulas."""
 
+import json
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.linalg import sqrtm
+from sklearn.pipeline import make_pipeline
+from typer.testing import CliRunner
 
-from coview import PLSA, LinkPLSA, TableViews, Views, edit, inspect, make_report
+from coview import PLSA, LinkPLSA, TableViews, Views, edit, inspect, make_report, save
+from coview.cli.app import make_commands
 from coview.datasets import make_topic_views
 from coview.exceptions import ParameterError, ViewsError
 from coview.inspection.effects import estimate_effects, fit_least_squares, measure_shares, read_formula
+from coview.web.explorer import Explorer
+from coview.web.service import load_service
 
 DATA = make_topic_views(n_objects=120, n_clusters=3, random_state=0)
 MODEL = LinkPLSA(3, random_state=0).fit(DATA.views)
@@ -127,10 +134,25 @@ def test_names_in_back_quotes_hold_any_sign():
 def test_a_report_shows_effects_of_columns_of_its_table():
     table = {"words": ["red fox", "blue sea", "red red fox", "blue sea sea", "red sea"] * 8, "side": ["l", "r"] * 20}
     model = TableViews({"words": "words"})
-    from sklearn.pipeline import make_pipeline
-
     pipeline = make_pipeline(model, PLSA(2, random_state=0)).fit(table)
     report = make_report(pipeline, table, effects="~ side", held_out=False)
     found = inspect(pipeline).effects(table, "~ side")
     assert report.summary["effects"]["terms"][0]["effect"] == pytest.approx(found["effect"])
     assert "Effects on the topics" in report.html
+
+
+def test_the_command_and_the_explorer_say_the_same(tmp_path):
+    texts = ["red fox", "blue sea", "red red fox", "blue sea sea", "red sea"] * 8
+    lines = [f"{text},{'lr'[i % 2]}" for i, text in enumerate(texts)]
+    (tmp_path / "t.csv").write_text("words,side\n" + "\n".join(lines), encoding="utf-8")
+    table = {"words": texts, "side": ["l", "r"] * 20}
+    pipeline = make_pipeline(TableViews({"words": "words"}), PLSA(2, random_state=0)).fit(table)
+    save(pipeline, tmp_path / "m.coview")
+    found = inspect(pipeline).effects(table, "~ side")["effect"]
+    words = ["report", str(tmp_path / "m.coview"), str(tmp_path / "t.csv"), "--effects", "~ side", "--json"]
+    ran = CliRunner().invoke(make_commands(["report"]), words)
+    assert json.loads(ran.stdout)["effects"]["terms"][0]["effect"] == pytest.approx(found)
+    explorer = Explorer(load_service(tmp_path / "m.coview", tmp_path / "t.csv"))
+    assert explorer.effects(0, "~ side")["terms"][0]["effect"] == pytest.approx(found)
+    with pytest.raises(ViewsError, match="no column 'sides' for the formula"):
+        explorer.effects(0, "~ sides")
