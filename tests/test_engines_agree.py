@@ -225,6 +225,18 @@ def test_equal_eigenvalues_are_all_found_and_close_ones_told_apart(engine):
         assert_allclose(vectors.T @ vectors, np.eye(count), atol=1e-8)
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(("n", "count"), [(30, 3), (60, 25), (403, 134), (405, 40), (501, 60), (603, 199), (700, 9)])
+def test_as_many_vectors_as_are_asked_for_are_orthogonal(engine, n, count):
+    rng = np.random.default_rng(n)
+    some = sparse.random_array((n, n), density=8 / n, format="csr", rng=rng)
+    weights = sparse.csr_array(some + some.T)
+    weights.data -= 0.2  # also negative
+    values, vectors = engine_of(engine).leading_vectors(weights, np.zeros(n), count, 0)
+    assert_allclose(values, np.linalg.eigvalsh(weights.toarray())[-count:], atol=1e-6)
+    assert_allclose(vectors.T @ vectors, np.eye(count), atol=1e-8)
+
+
 # -- verbs of starts
 
 

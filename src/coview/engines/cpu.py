@@ -526,7 +526,7 @@ class CpuEngine(ReferenceEngine):
 
     def leading_vectors(self, weights: Any, lift: np.ndarray, count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
         n = lift.size
-        if n <= max(400, 3 * count):  # a dense decomposition is as quick
+        if n <= 400:  # a dense decomposition is as quick
             return super().leading_vectors(weights, lift, count, seed)
 
         def times(block: np.ndarray) -> np.ndarray:

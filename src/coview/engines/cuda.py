@@ -420,8 +420,6 @@ class CudaEngine(ReferenceEngine):
 
     def leading_vectors(self, weights: Any, lift: np.ndarray, count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
         n = lift.size
-        if n <= 4 * count:
-            return super().leading_vectors(weights, lift, count, seed)
         with self.limits():
             indptr, indices, data = map(torch.from_numpy, (weights.indptr, weights.indices, weights.data))
             graph = torch.sparse_csr_tensor(indptr, indices, data, size=weights.shape).to(self.device, torch.float64)

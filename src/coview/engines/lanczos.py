@@ -12,12 +12,14 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from coview.engines.reference import ReferenceEngine
+from coview.utils.warn import warn_user
 
 __all__ = ["find_leading_vectors"]
 
-_TOLERANCE = 1e-4  # length of M v - value v, as a share of the largest value
+_TOLERANCE = 1e-4  # length of M v - value v, as a share of the largest of the wanted values
 _NOISE = 1e-8
 _RESTARTS = 100
 
@@ -36,7 +38,7 @@ def find_leading_vectors(
     n : int
         Number of its rows.
     count : int
-        Number of vectors wanted; at most half as many as rows.
+        Number of vectors wanted.
     width : int
         Number of vectors in a block.
     seed : int
@@ -50,7 +52,11 @@ def find_leading_vectors(
     [97.0, 98.0, 99.0]
     """
     qr, rng = ops.xp.linalg.qr, np.random.default_rng(seed)
-    most = min(8 * count + 12 * width, n)
+    most = 6 * count + 12 * width
+    if n < most + 4 * width:  # hardly anything would be left for the last blocks
+        whole = ops.to_numpy(times(ops.asarray(np.eye(n))))
+        values, vectors = np.linalg.eigh((whole + whole.T) / 2)
+        return values[-count:], ops.asarray(vectors[:, -count:])
     basis, small = ops.asarray(np.zeros((n, most))), np.zeros((most, most))  # small: what M is in the basis
     block = qr(ops.asarray(rng.normal(size=(n, width))))[0]
     done, since, check, restarts = 0, 0, max(3 * count, 4 * width), 0
@@ -71,7 +77,10 @@ def find_leading_vectors(
         upper = np.triu(small[:done, :done])
         values, turn = np.linalg.eigh(upper + np.triu(upper, 1).T)
         gaps = np.linalg.norm(ops.to_numpy(more @ left) @ turn[-width:, -count:], axis=0)
-        if (gaps <= _TOLERANCE * np.abs(values).max()).all() or restarts == _RESTARTS:
+        resting = (gaps <= _TOLERANCE * np.abs(values[-count:]).max()).all()
+        if restarts == _RESTARTS and not resting:
+            warn_user(f"Eigenvectors were not at rest after {_RESTARTS} restarts.", ConvergenceWarning, inside=True)
+        if resting or restarts == _RESTARTS:
             return values[-count:], every @ ops.asarray(turn[:, -count:])
         check = int(1.2 * done)  # decompositions of the small matrix cost more than blocks that were not needed
         if full:

@@ -8,6 +8,7 @@ import numpy as np
 
 from coview.engines.loop import select_engine
 from coview.engines.protocol import Engine
+from coview.exceptions import ParameterError
 
 __all__ = ["find_neighbors"]
 
@@ -36,5 +37,10 @@ def find_neighbors(
     >>> distances.ravel().tolist(), positions.ravel().tolist()
     ([1.0, 1.0, 2.0], [1, 0, 1])
     """
+    most = rows.shape[0] - 1 if among is None else among.shape[0]
+    if not 1 <= n_neighbors <= most:
+        raise ParameterError(
+            f"must be from 1 to {most:,}, the rows to choose from, got {n_neighbors}.", parameter="n_neighbors"
+        )
     ops = ops or select_engine("cpu")
     return ops.nearest_rows(ops.prepare(rows), None if among is None else ops.prepare(among), n_neighbors)
