@@ -166,6 +166,8 @@ def test_numbers_names_and_edits_stay(tmp_path):
     assert after.numbers_ == [*numbers, max(numbers) + 1] and after.log() == model.log()
     names = dict(zip(inspect(after).groups, inspect(after).group_names))
     assert (names["1"], names["2"]) == ("both", "two")
+    born = after.numbers_[-1]
+    assert found["group"] == ["0", "1", "2", "3", "4", str(born)] and len(found.model.estimator_.updates_) == 1
     assert len(after.labels_) == 1300 and (after.labels_[900:920] == after.numbers_[-1]).all()
     save(after, tmp_path / "m.coview")
     assert_allclose(load(tmp_path / "m.coview").transform(new), after.transform(new))
@@ -183,15 +185,52 @@ def test_a_pipeline_of_texts_is_updated_from_files(tmp_path):
     set_group_names(pipeline, {0: "first"})
     save(pipeline, tmp_path / "m.coview")
     (tmp_path / "new.csv").write_text("text\n" + "\n".join(rows[200:]), encoding="utf-8")
-    words = ["update", str(tmp_path / "m.coview"), str(tmp_path / "new.csv"), "--to", str(tmp_path / "n.coview")]
+    words = ["update", str(tmp_path / "m.coview"), str(tmp_path / "new.csv"), "-o", str(tmp_path / "n.coview")]
     ran = CliRunner().invoke(make_commands(["update"]), [*words, "--json"])
     assert ran.exit_code == 0, ran.output
-    assert json.loads(ran.stdout)["event"][2] == "born"
+    told = json.loads(ran.stdout, parse_constant=pytest.fail)  # NaN is no JSON
+    assert told["event"][2] == "born" and told["before"][2] is None
     again = inspect(load(tmp_path / "n.coview"))
     assert again.group_names[0] == "first" and len(again.groups) == 3
     assert again.memberships({"text": ["snow and ice"]})[0, 2] > 0.9
     shown = CliRunner().invoke(make_commands(["update"]), words[:3])
     assert "200 new objects" in shown.stdout and "Nothing was written" in shown.stdout
+
+
+def test_evidence_names_the_topics_of_an_edited_model_as_the_table_does():
+    rng, F, old, theta = old_and_new()
+    more = topics(rng, 2)
+    both = {name: np.vstack([F[name][:4], 0.5 * (part[0] + part[1])]) for name, part in more.items()}
+    apart = {name: np.vstack([F[name][:4], part]) for name, part in more.items()}
+    model = fit(draw(rng, rng.dirichlet(np.full(5, 0.2), 900), both))
+    held = matched(model, both)[4]
+    other = matched(model, both)[0]
+    edited = edit(model).split(int(other), old)  # takes the next numbers
+    side = rng.random(400) < 0.5
+    new = draw(rng, np.column_stack([theta[:, :4], theta[:, 4] * side, theta[:, 4] * ~side]), apart)
+    found = update(edited, new)
+    evidence, born = dict(zip(found["group"], found["evidence"])), found["group"][-1]
+    assert int(born) > 5 and evidence[born].startswith(f"part of {held}, leads")
+    assert evidence[str(held)] == f"its objects make two topics, one is {born}"
+    told = {event["group"]: event["evidence"] for event in inspect(found.model).structure.updates[0]["events"]}
+    assert told[str(held)] == evidence[str(held)]
+
+
+def test_one_topic_alone_merges_with_none(recwarn, monkeypatch):
+    X = np.random.default_rng(0).poisson(1.0, (40, 6)).astype(float)
+    found = update(PLSA(1, max_iter=2).fit(X[:20]), X[20:])
+    assert found["event"][0] in ("kept", "drifted") and not recwarn.list
+    assert "by chance at most" not in str(found)
+    monkeypatch.setenv("COLUMNS", "180")
+    assert found["evidence"][0] in str(found)  # whole where the line is wide
+
+
+def test_objects_that_the_model_knows_already_are_counted_in_a_warning():
+    X = np.random.default_rng(0).poisson(1.0, (40, 6)) + 1.0
+    views = Views({"x": X}, ids=[f"d{i}" for i in range(40)])
+    model = PLSA(2, max_iter=2, random_state=0).fit(views[:25])
+    with pytest.warns(UserWarning, match="5 of 20 new objects"):
+        update(model, views[20:])
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """`audit_labels`: finds labels that were changed, shows nobody the label in question, is as sure as it is right."""
 
+import json
+
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
@@ -42,6 +44,17 @@ def test_wrong_labels_come_first_with_the_right_class_and_what_the_views_say(fli
     assert np.mean([row["views"]["noise"][1] for row in audit.rows]) < 0.5  # it knows nothing, and says so
     assert audit.n_doubted == 3 and len(str(audit).splitlines()) == 12
     np.testing.assert_allclose(audit.probabilities.sum(axis=1), 1)
+
+
+def test_what_no_view_can_judge_comes_last_and_rows_are_json(flipped):
+    X, _, y = flipped
+    X, bare = X.select("words", "links"), [3, 50]
+    present, words, links = X.present.copy(), X["words"].copy(), X["links"].copy()
+    present[bare], words[bare], links[bare] = False, 0, 0
+    audit = audit_labels(None, Views({"words": words, "links": links}, present=present), y)
+    assert set(audit.indices[-2:].tolist()) == set(bare) and len(audit) == 90
+    assert [row["reason"] for row in audit.rows[-2:]] == ["no view to judge it by"] * 2
+    assert json.loads(json.dumps(audit.rows))[0]["id"] == audit.rows[0]["row"]
 
 
 @pytest.mark.parametrize("model", [MultiViewNaiveBayes(), SeededKMeansClassifier(random_state=0)])

@@ -12,6 +12,7 @@ from coview.cli.files import read_input, report_absent_views
 from coview.cli.options import Json, Model, Objects
 from coview.cli.predict import load_objects
 from coview.cli.taking import take_options
+from coview.utils.jsonable import to_jsonable
 from coview.utils.messages import printable
 from coview.utils.progress import progress, tell
 
@@ -23,8 +24,8 @@ def update(
     *,
     model: Model,
     objects: Objects,
-    save_to: Annotated[
-        Path | None, typer.Option("--to", help="Model file to write; without it the events are shown only.")
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Model file to write; without it the events are shown only.")
     ] = None,
     reference: Annotated[
         Path | None,
@@ -52,10 +53,10 @@ def update(
         tell("updating")
         old = None if reference is None else read_input(Objects(reference))
         found = learn(about.preparation.model, X, reference=old, strength=strength)
-        if save_to is not None:
-            save(found.model, save_to)
+        if out is not None:
+            save(found.model, out)
     if as_json:
-        print(json.dumps(found))
+        print(json.dumps(to_jsonable(found)))
         return
-    saved = "Nothing was written: add --to FILE." if save_to is None else f"{save_to}: the updated model."
+    saved = "Nothing was written: add -o FILE." if out is None else f"{out}: the updated model."
     print(printable(f"{found}\n{saved}", lines=True))

@@ -45,6 +45,7 @@ from coview.plsa.steps import FEATURE_FLOOR, ROW_FLOOR
 from coview.utils.loading import load_member
 from coview.utils.messages import listed, quantity
 from coview.utils.tables import ResultTable
+from coview.utils.warn import warn_user
 from coview.validation import base_seed, check_number
 from coview.views.lazy import LazyViews
 from coview.views.views import Views
@@ -55,6 +56,7 @@ LEVEL = 0.05  # share of streams that do not change in which something is found
 LEAST = 0.01  # share of the rows that a new topic must lead
 LEAST_GAIN = 0.5  # and by how much it raises log p of each token that it explains, or it is old topics in other words
 MOST_NEW = 10  # topics of one update
+Event = tuple[Any, ...]  # what, its p-value, the evidence with gaps for topics, and their positions
 EVENTS = ("kept", "drifted", "born", "split", "merged", "died")
 N_DRAWS = 19  # of rows from the old model: the least number that tells a level of 5 %
 CLUSTERS, WORST = 8, 0.3  # where a new topic is looked for: clusters of the worst explained rows
@@ -83,8 +85,8 @@ class Update(ResultTable):
     >>> from coview import LinkPLSA, update
     >>> from coview.datasets import make_topic_views
     >>> X = make_topic_views(n_objects=300, n_clusters=4, random_state=0)
-    >>> old = X.target != 3
-    >>> found = update(LinkPLSA(3, random_state=0).fit(X.views[old]), X.views)
+    >>> old = (X.target != 3) & (np.arange(300) % 2 == 0)
+    >>> found = update(LinkPLSA(3, random_state=0).fit(X.views[old]), X.views[~old])
     >>> found["event"][-1], found.model.transform(X.views).shape
     ('born', (300, 4))
     """
@@ -101,7 +103,7 @@ class Update(ResultTable):
 
 
 def update(
-    model: Any, new: Any, *, reference: Any = None, strength: float | None = None, random_state: Any = 0
+    model: Any, X: Any, *, reference: Any = None, strength: float | None = None, random_state: Any = 0
 ) -> Update:
     """Teach a fitted topic model new objects, and tell which topics were kept, drifted, were born, split, merged, died.
 
@@ -111,7 +113,7 @@ def update(
     ----------
     model : PLSA, LinkPLSA, DualPLSA or MultiViewPLSA
         A fitted model of counts, also at the end of a Pipeline or edited. It stays as it is.
-    new : what the model takes
+    X : what the model takes
         The new objects, without old ones. Features that the model does not know are left out.
     reference : what the model takes, optional
         Old objects that the model was not fitted on: those of a fit are explained too well. A topic is then new if it
@@ -139,7 +141,8 @@ def update(
     (['0', '1', '2'], 300)
     """
     held, inner = _open(model)
-    rows = _read(model, inner, new)
+    rows = _read(model, inner, X)
+    _warn_of_known(inner._object_ids, rows.ids)
     old = None if reference is None else _read(model, inner, reference)
     n_old = len(inner.memberships_)
     strength = n_old if strength is None else check_number("strength", strength, positive=True)
@@ -157,8 +160,8 @@ def update(
     for g, found in enumerate(added, start=len(before)):
         events[g] = ("born", found.p_value, found.evidence)
         if found.parent is not None:
-            events[g] = ("split", found.p_value, f"part of {found.parent}, {found.evidence}")
-            events[found.parent] = ("split", found.p_value, f"its objects make two topics, one is {g}")
+            events[g] = ("split", found.p_value, "part of {}, " + found.evidence, found.parent)
+            events[found.parent] = ("split", found.p_value, "its objects make two topics, one is {}", g)
     learned = learn(grown, rows, sizes * strength)
     vars(inner).update(vars(learned))
     if isinstance(held, EditedModel):
@@ -199,8 +202,21 @@ def _read(model: Any, inner: Any, X: Any) -> Views:
     views = views.collect() if isinstance(views, LazyViews) else views
     masses = np.sum([np.asarray(part.sum(axis=1)).ravel() for part in views.values()], axis=0)
     if (masses > 0).sum() < 10:
-        raise ParameterError("must hold 10 objects or more that have features of the model.", parameter="new")
+        raise ParameterError("must hold 10 objects or more that have features of the model.", parameter="X")
     return views[np.flatnonzero(masses > 0)]
+
+
+def _warn_of_known(known: np.ndarray | None, ids: np.ndarray | None) -> None:
+    """Warn of new objects that the model was fitted on already; numbers may be those of rows, and tell nothing."""
+    if known is None or ids is None:
+        return
+    old, new = ({each for each in part.tolist() if isinstance(each, str)} for part in (known, ids))
+    if twice := len(old & new):
+        warn_user(
+            f"{twice:,} of {len(ids):,} new objects have ids that the model knows already, and count twice: pass new "
+            "objects alone.",
+            UserWarning,
+        )
 
 
 def add_topic(model: Any, profiles: dict[str, np.ndarray], names: Any) -> Any:
@@ -478,25 +494,22 @@ class Stream:
         parts = [1 - np.sqrt(p / p.sum(axis=0) * q).sum(axis=0) for p, q in zip(one, other)]
         return np.average(parts, axis=0, weights=weights)
 
-    def tell_events(
-        self, rng: np.random.Generator, before: np.ndarray, n_old: int
-    ) -> dict[int, tuple[str, float, str]]:
-        """Return the event of each topic, with its p-value and the evidence."""
+    def tell_events(self, rng: np.random.Generator, before: np.ndarray, n_old: int) -> dict[int, Event]:
+        """Return the event of each topic."""
         rows, now = self.rows, self.rows.mixtures.mean(axis=0)
         self.distances, found = self.compare_halves(rows, rng)
         drawn = np.array([self.compare_halves(self.draw(rng), rng)[1] for _ in range(N_DRAWS)])
         highest = drawn.max(axis=1)  # of all topics, so that one in twenty streams has any
-        events: dict[int, tuple[str, float, str]] = {}
+        events: dict[int, Event] = {}
+        chance = np.exp(highest.max())
         for g, score in enumerate(found):
             p = float((1 + (highest >= score).sum()) / (1 + N_DRAWS))
-            text = f"moved {np.exp(score):.1f} times as far as halves differ, drawn {np.exp(drawn[:, g].mean()):.1f}"
+            text = f"moved {np.exp(score):.1f} times as far as its halves differ; by chance at most {chance:.1f} times"
             events[g] = ("drifted" if score > 0 and p <= LEVEL else "kept", p, text)
         died = self._find_died(rng, before, now, n_old)
         return events | self._find_merged(rng, np.setdiff1d(np.arange(len(now)), list(died))) | died
 
-    def _find_died(
-        self, rng: np.random.Generator, before: np.ndarray, now: np.ndarray, n_old: int
-    ) -> dict[int, tuple[str, float, str]]:
+    def _find_died(self, rng: np.random.Generator, before: np.ndarray, now: np.ndarray, n_old: int) -> dict[int, Event]:
         shares = self.rows.mixtures
         errors = np.sqrt(shares.var(axis=0) / len(shares) + before * (1 - before) / n_old)
         fewer = np.flatnonzero((now < FALLEN * before) & (before - now > stats.norm.ppf(1 - LEVEL) * errors))
@@ -514,8 +527,11 @@ class Stream:
             if led[g] <= chance[g]
         }
 
-    def _find_merged(self, rng: np.random.Generator, alive: np.ndarray) -> dict[int, tuple[str, float, str]]:
-        shares, events = self.rows.mixtures, dict[int, tuple[str, float, str]]()
+    def _find_merged(self, rng: np.random.Generator, alive: np.ndarray) -> dict[int, Event]:
+        shares, events = self.rows.mixtures, dict[int, Event]()
+        alive = alive[np.ptp(shares[:, alive], axis=0) > 0]  # what is the same in all objects comes with none
+        if len(alive) < 2:
+            return events
         joined = np.triu(np.corrcoef(shares[:, alive].T), 1)
         for j, k in alive[np.argwhere(joined > TOGETHER)].tolist():
             one = shares.copy()
@@ -526,7 +542,7 @@ class Stream:
             p = (1 + sum(value <= found for value in chance)) / (1 + N_DRAWS)
             if p > LEVEL:  # as far together as one topic of both
                 text = f"together with {{}}: correlation {found:.2f}, of one topic {np.mean(chance):.2f}"
-                events |= {j: ("merged", p, text.format(k)), k: ("merged", p, text.format(j))}
+                events |= {j: ("merged", p, text, k), k: ("merged", p, text, j)}
         return events
 
 
@@ -539,14 +555,14 @@ def _correlation(shares: np.ndarray, j: int, k: int) -> float:
     return float(np.corrcoef(shares[:, j], shares[:, k])[0, 1])
 
 
-def _make_table(model: Any, inner: Any, events: dict[int, Any], before: np.ndarray, stream: Stream, n: int) -> Update:
+def _make_table(model: Any, inner: Any, events: dict[int, Event], before: np.ndarray, stream: Stream, n: int) -> Update:
     shown, now = inspect(model), stream.rows.mixtures.mean(axis=0)
     names = dict(zip(shown.groups, shown.group_names))
     keys = [str(g) for g in range(len(now))]
     if isinstance(model, EditedModel):
         keys = [str(number) for number in model.inner_numbers_]
         names = {str(number): why for number, why in model.gone.items()} | names
-    kinds, p_values, evidence = zip(*(events[g] for g in range(len(now))))
+    kinds, p_values, texts = zip(*(events[g][:3] for g in range(len(now))))
     columns = {
         "group": keys,
         "name": [names.get(key, "") for key in keys],
@@ -555,7 +571,7 @@ def _make_table(model: Any, inner: Any, events: dict[int, Any], before: np.ndarr
         "now": now.tolist(),
         "distance": stream.distances.tolist(),
         "p_value": list(p_values),
-        "evidence": list(evidence),
+        "evidence": [text.format(*(keys[k] for k in events[g][3:])) for g, text in enumerate(texts)],
     }
     rows = [dict(zip(columns, row)) for row in zip(*columns.values())]
     news = [

@@ -50,6 +50,7 @@ ALONE, TOGETHER = ("latent", "graph"), ("margins", "latent", "graph", "near")  #
 RIGHT, WRONG = 50.0, 5.0  # labels of each class, right and wrong, that are believed in before any is seen
 ROUNDS = 50  # of EM
 SHOWN = 10
+UNJUDGED = "no view to judge it by"
 COLUMNS = ("row", "id", "label", "suggested", "doubt", "reason")
 
 
@@ -119,13 +120,18 @@ def audit_labels(model: Any, X: Any, y: Any, *, cv: int = FOLDS, random_state: A
             beliefs[name] = _combine(heard, codes[rows])
     doubted, probabilities = _doubt(_combine_all(witnesses, codes[rows]), codes[rows])
     given = doubted[np.arange(len(rows)), codes[rows]]
-    order = np.argsort(np.log(np.maximum(given, 1e-300)), kind="stable")  # doubts near 1 differ in logarithms only
+    judged = np.any([each.had for each in witnesses], axis=0)  # by one view at least; the others come last
+    order = np.lexsort((given, ~judged))  # of small shares, doubts near 1 would be the same
     described = _describe(rows, codes[rows], classes, doubted, beliefs, witnesses, views)
+    for i in np.flatnonzero(~judged).tolist():
+        described[i]["reason"] = UNJUDGED
     return LabelAudit([described[i] for i in order], probabilities[order])
 
 
 class LabelAudit(RowTable):
     """Result of `audit_labels`: one row per label that could be held out, the most doubtful first.
+
+    Objects that lack all views come last: no view can judge them.
 
     Attributes
     ----------
@@ -334,7 +340,7 @@ def _describe(
     others = belief.copy()
     others[each, codes] = 0
     had = {name: np.any([w.had for w in witnesses if w.views == (name,)], axis=0) for name in beliefs}
-    ids = np.arange(len(views)) if views.ids is None else views.ids
+    ids = (np.arange(len(views)) if views.ids is None else views.ids).tolist()
     names = classes.tolist()
     found = []
     for i in each.tolist():

@@ -29,7 +29,7 @@ class UpdateDisplay:
     Parameters
     ----------
     update : Update
-        What `update(model, new)` returns.
+        What `update(model, X)` returns.
 
     Attributes
     ----------

@@ -7,6 +7,7 @@ numbers are rounded only where they are shown.
 from __future__ import annotations
 
 import math
+import shutil
 from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -17,7 +18,7 @@ from coview.utils.messages import cut, printable
 
 __all__ = ["ColumnTable", "ResultTable", "format_html_table", "format_text_table"]
 
-WIDEST = 60  # letters of a cell as text
+WIDEST = 60  # letters of a cell as text; of the last one in a line more, where the terminal is wide
 FLOATING = (float, np.floating)
 
 
@@ -74,7 +75,11 @@ class ColumnTable(dict[str, list[Any]]):
         head, rows = self._shown()
         if not rows:
             return self._title()
-        short = [[cut(cell, WIDEST) for cell in row] for row in [head, *rows]]
+        short = [[cut(cell, WIDEST) for cell in row[:-1]] for row in [head, *rows]]
+        # the last column, such as a sentence, has what is left of the line
+        taken = sum(2 + max(map(len, column)) for column in zip(*short)) + 2
+        room = max(WIDEST, shutil.get_terminal_size().columns - taken)
+        short = [[*cells, cut(row[-1], room)] for cells, row in zip(short, [head, *rows])]
         return "\n".join(line.rstrip() for line in format_text_table(self._title(), short, len(head)).split("\n"))
 
     def _repr_html_(self) -> str:
