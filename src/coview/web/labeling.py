@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["Labeling"]
 
 MOST_REFITTED = 20_000  # objects that a model is fitted to while a person waits
-MOST_CHECKED = 50  # labels that are shown to be checked
+FEWEST_CHECKED, MOST_CHECKED = 5, 50  # labels that are shown to be checked: those more likely wrong than right
 MOST_CHANGED = 30  # objects with another prediction that are listed
 
 
@@ -149,7 +149,7 @@ class Labeling:
         with self._auditing:
             if self._audit is None:
                 self._audit = audit_labels(model.preparation.model, known_views(model, data), y, random_state=0)
-        rows = self._audit.rows[:MOST_CHECKED]
+        rows = self._audit.rows[: min(max(self._audit.n_doubted, FEWEST_CHECKED), MOST_CHECKED)]
         return {
             "labels": len(self._audit),
             "doubted": self._audit.n_doubted,

@@ -39,11 +39,14 @@ export function checking(place, { model, page }) {
   fill(list, async () => draw(await get("/api/audit")), "Asking the views ...");
 }
 
+// hardly anything is quite sure
+const likely = (doubt) => doubt > 0.99 ? "over 99 % wrong" : `${percent(doubt)} wrong`;
+
 function doubtful(one, decide) {
   return h("li", null,
     h("div.what", null, h("a", { href: objectHref(one.id) }, objectName(one.id)), one.about && h("span.about", null, one.about)),
     h("p.soft.reasons", null, one.reason),
-    h("div.answer", null, h("span.badge", { title: "probability that the label is wrong" }, `${one.label}: ${percent(one.doubt)} wrong`),
+    h("div.answer", null, h("span.badge", { title: "the label, and the probability that it is wrong" }, `${one.label}: ${likely(one.doubt)}`),
       h("button", { type: "button", "data-entry": true, onclick: () => decide(one.suggested) }, `Change to ${one.suggested}`),
-      h("button.ghost", { type: "button", onclick: () => decide(one.label) }, `Keep ${one.label}`)));
+      h("button.ghost", { type: "button", onclick: () => decide(one.label) }, "Keep")));
 }
