@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from scipy import sparse
 
-from coview import TableViews, read_table, read_views
+from coview import TableViews, load, read_table, read_views, save
 from coview.exceptions import ViewsError
 from coview.preprocessing.guess import guess_columns
 
@@ -116,6 +116,35 @@ def test_the_cell_that_is_no_number_is_named_where_it_made_texts_of_all(tmp_path
     (tmp_path / "new.csv").write_text("m,n\na,\nb,120\nc,tall\nd,130\n")
     with pytest.raises(ViewsError, match=r"Column 'n' held numbers in fit, but row 2 .* holds 'tall'"):
         model.transform(read_table(tmp_path / "new.csv"))
+
+
+@pytest.mark.parametrize("saved", [False, True])
+def test_new_rows_are_read_by_the_decimal_sign_of_the_fit(saved, tmp_path):
+    model = TableViews(columns="price").fit({"price": ["1,5", "1,234", "2,25", "0,75"]})
+    if saved:
+        save(model, tmp_path / "m.coview")
+        model = load(tmp_path / "m.coview")
+
+    def read(cells):
+        return model.transform({"price": cells})["price"].ravel().tolist()
+
+    assert read(["1,234"]) == [1.234] and read(["1,234", "2,718"]) == [1.234, 2.718]
+    assert read(["7"]) == [7] and read(["€ 1.234", None, 2.5]) == [1234, 0, 2.5]
+    assert read(np.array([7.5])) == [7.5] and read(["2026-01-01"]) == [2026]
+    for cell in ("1.5", "1e3", True):
+        with pytest.raises(
+            ViewsError, match=f"Column 'price' held .* row 1 .* holds '?{cell}'?. Write a number as 8,31"
+        ):
+            read(["1,5", cell])
+
+
+def test_texts_for_a_column_that_was_numbers_or_vectors_in_the_fit():
+    model = TableViews(columns={"n": "n", "v": "v"}).fit({"n": [1.5, 2.5], "v": [[1.0, 2.0], [0.0, 1.0]]})
+    assert model.transform({"n": ["1,234", "1e3", ".5", "7"]})["n"].ravel().tolist() == [1234, 1000, 0.5, 7]
+    with pytest.raises(ViewsError, match=r"Column 'n' held .* holds '1,5'. Write a number as 8.31"):
+        model.transform({"n": ["1,5"]})
+    with pytest.raises(ViewsError, match="Column 'v' holds 1 numbers per row, but had 2 in fit"):
+        model.transform({"v": ["7"]})
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,7 @@ __all__ = [
     "find_missing",
     "find_odd_cell",
     "is_missing",
+    "is_number",
     "is_number_or_date",
     "is_rows",
     "read_amounts",
@@ -54,7 +55,7 @@ _CURRENCY = r"(?:[€$£¥₹%]|EUR|USD|GBP|CHF)"
 _AMOUNT = re.compile(rf"([-+\u2212]?)\s?({_CURRENCY}?)\s?([-+\u2212]?)(\d[\d.,]*)\s?({_CURRENCY}?)")
 _GROUPS = re.compile(r"(?<=\d)[ '\u2019\u00a0\u202f](?=\d{3}(?!\d))")  # between thousands
 _NOTATIONS = [  # three digits behind a sign are thousands, if all numbers can be read like that
-    (thousands, re.compile(rf"(?:\d{{1,3}}(?:\{thousands}\d{{3}})+|\d+)(?:\{decimal}{fraction})?"))
+    (thousands, decimal, re.compile(rf"(?:\d{{1,3}}(?:\{thousands}\d{{3}})+|\d+)(?:\{decimal}{fraction})?"))
     for fraction in (r"(?:\d\d?|\d{4,})", r"\d+")
     for thousands, decimal in (",.", ".,")
 ]
@@ -156,10 +157,12 @@ class Table:
             None if is_missing(value) else float(value) if isinstance(value, Decimal) else value for value in values
         ]
 
-    def column(self, name: Any) -> np.ndarray:
+    def column(self, name: Any, decimal: str | None = None) -> np.ndarray:
         """Return a column as an array: of numbers, dates as years, of vectors as a matrix, or else of objects.
 
-        What is missing is NaN, a row of NaN, or None.
+        What is missing is NaN, a row of NaN, or None. With `decimal`, the sign of a column of numbers in a fit, texts
+        are read with it one by one, as the others have no say; only where some are neither numbers nor dates, these
+        stay what they are, among numbers.
         """
         source = self.sources[name]
         if _is_numeric(source):
@@ -169,14 +172,21 @@ class Table:
             return matrix
         cells = self.cells(name)
         # numbers among None are objects to NumPy
-        if all(cell is None or _is_number(cell) for cell in cells):
+        if all(cell is None or is_number(cell) for cell in cells):
             return np.array([np.nan if cell is None else cell for cell in cells])
+        if decimal is not None:
+            return _read_numbers(cells, decimal)
         if (amounts := read_amounts(cells)) is not None:
-            return amounts
+            return amounts[0]
         dates = read_dates(cells)
         if np.array_equal(np.isnat(dates), [cell is None for cell in cells]):
             return as_years(dates)
         return np.fromiter(cells, dtype=object, count=len(cells))
+
+    def decimal(self, name: Any) -> str | None:
+        """Return the decimal sign of a column of texts that are read as numbers; None of other columns."""
+        amounts = None if _is_numeric(self.sources[name]) else read_amounts(self.cells(name))
+        return None if amounts is None else amounts[1]
 
     def check_has(self, names: list[Any], purpose: str = "") -> None:
         """Refuse columns that are not there; `purpose` says what they are for."""
@@ -297,17 +307,21 @@ def _as_iso(text: str) -> str:
     return "NaT" if number is None else f"{match['year']}-{number:02}-{int(match['day'] or match['first']):02}"
 
 
-def read_amounts(cells: list[Any]) -> np.ndarray | None:
-    """Return texts with decimal commas or signs of currencies as numbers; None where some are others, or none has any.
+def read_amounts(cells: list[Any], decimal: str | None = None) -> tuple[np.ndarray, str] | None:
+    """Return texts with decimal commas or signs of currencies as numbers, and the decimal sign that they have.
+
+    None where some are others, or none has any; with `decimal`, the sign is known, and plain numbers do as well.
 
     Examples
     --------
-    >>> read_amounts(["8,31", None, "1.234,50", "7"]).tolist(), read_amounts(["€ 8.31", "-5 €"]).tolist()
-    ([8.31, nan, 1234.5, 7.0], [8.31, -5.0])
-    >>> read_amounts(["$1,200", "$ 950"]).tolist(), read_amounts(["8.5", "9"]), read_amounts(["1,2", "1,2,3"])
-    ([1200.0, 950.0], None, None)
+    >>> read_amounts(["8,31", None, "1.234,50", "7"])
+    (array([   8.31,     nan, 1234.5 ,    7.  ]), ',')
+    >>> read_amounts(["$1,200", "$ 950"]), read_amounts(["8.5", "9"]), read_amounts(["1,2", "1,2,3"])
+    ((array([1200.,  950.]), '.'), None, None)
+    >>> read_amounts(["1,200"], ","), read_amounts(["1.5"], ",")
+    ((array([1.2]), ','), None)
     """
-    signs, digits, marked = [], [], False
+    signs, digits, marked = [], [], decimal is not None
     for cell in cells:
         match = _AMOUNT.fullmatch(_GROUPS.sub("", cell.strip())) if isinstance(cell, str) else None
         if match is None and cell is not None:
@@ -316,11 +330,24 @@ def read_amounts(cells: list[Any]) -> np.ndarray | None:
         signs.append(-1 if before + sign in ("-", "\u2212") else 1)
         digits.append(number)
         marked |= bool(currency or after or "," in number)
-    for thousands, pattern in _NOTATIONS if marked else ():
-        if all(pattern.fullmatch(number) for number in digits if number):
+    for thousands, point, pattern in _NOTATIONS if marked else ():
+        if decimal in (None, point) and all(pattern.fullmatch(number) for number in digits if number):
             plain = (number.replace(thousands, "").replace(",", ".") or "nan" for number in digits)
-            return np.array([sign * float(number) for sign, number in zip(signs, plain)])
+            return np.array([sign * float(number) for sign, number in zip(signs, plain)]), point
     return None
+
+
+def _read_numbers(cells: list[Any], decimal: str) -> np.ndarray:
+    """Cells as numbers, dates as years, each by itself; objects where some are neither."""
+    read: list[Any] = []
+    for cell, year in zip(cells, as_years(read_dates(cells))):
+        if not np.isnan(year) or cell is None:
+            read.append(year)
+        elif isinstance(cell, str) and (amount := read_amounts([cell], decimal)) is not None:
+            read.append(amount[0][0])
+        else:
+            read.append(float(cell) if isinstance(cell, str) and decimal == "." and _is_plain(cell) else cell)
+    return np.array(read, dtype=None if all(map(is_number, read)) else object)
 
 
 def find_odd_cell(cells: list[str]) -> str | None:
@@ -338,10 +365,15 @@ def find_odd_cell(cells: list[str]) -> str | None:
 
 def is_number_or_date(cell: Any) -> bool:
     """Tell whether a cell is a number or a date, though it be a text: one word makes texts of a whole column."""
+    return _is_plain(cell) or read_amounts([cell]) is not None or not np.isnat(read_dates([cell])[0])
+
+
+def _is_plain(cell: Any) -> bool:
+    """Whether Python reads a cell as a number, such as 1e-3."""
     try:
         return math.isfinite(float(cell))
     except (TypeError, ValueError):
-        return read_amounts([cell]) is not None or not np.isnat(read_dates([cell])[0])
+        return False
 
 
 def as_years(dates: np.ndarray) -> np.ndarray:
@@ -386,7 +418,7 @@ def read_vectors(name: Any, source: Any) -> np.ndarray | None:
         return source if source.dtype.kind in "iuf" else None
     # one look at the first vector spares going through columns of texts
     first: Any = next((value for value in source if not is_missing(value) and np.size(value)), None)
-    if np.ndim(first) != 1 or isinstance(first, (str, Mapping)) or not all(map(_is_number, first)):
+    if np.ndim(first) != 1 or isinstance(first, (str, Mapping)) or not all(map(is_number, first)):
         return None
     native = source.to_native() if hasattr(source, "to_native") else source
     try:
@@ -424,5 +456,6 @@ def _as_numbers(source: Any) -> np.ndarray:
     return np.array([np.nan if is_missing(value) else float(value) for value in source.to_list()])  # decimals
 
 
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
+    """Tell whether a cell is a number of Python or NumPy; True and False are none."""
     return isinstance(value, (int, float, np.number)) and not isinstance(value, (bool, np.bool_))

@@ -20,6 +20,7 @@ from coview.preprocessing.columns import (
     as_table,
     check_column_name,
     find_missing,
+    is_number,
     is_number_or_date,
     read_columns,
 )
@@ -97,6 +98,8 @@ class TableViews(RawTransformer):
         The categories of each such column that holds some.
     medians_ : dict
         The median of each such column of numbers or dates, which stands for a missing one.
+    decimals_ : dict
+        The decimal sign of each such column whose numbers are texts as "8,31", by which those of new rows are read.
     widths_ : dict
         The length of the vectors of each such column that holds some.
     vectorizers_ : dict
@@ -126,6 +129,7 @@ class TableViews(RawTransformer):
         "embeddings_": rules.or_none(rules.estimator(methods=["raw_texts", "view_inputs"])),
         "categories_": rules.mapping(rules.sequence(rules.text(), low=1)),
         "medians_": rules.mapping(rules.real()),
+        "decimals_": rules.mapping(rules.choice(".", ",")),
         "widths_": rules.mapping(rules.count(1, high=1 << 20)),
         "columns_": rules.custom(_check_columns),
         "vectorizers_": rules.mapping(rules.estimator(methods=["transform"])),
@@ -292,6 +296,7 @@ class TableViews(RawTransformer):
     def _fit_columns(self, table: Table) -> None:
         self.categories_: dict[Any, list[str]] = {}
         self.medians_: dict[Any, float] = {}
+        self.decimals_: dict[Any, str] = {}
         self.widths_: dict[Any, int] = {}
         for view, names in self.columns_.items():
             table.check_has(names, f" for view {view!r}")
@@ -305,6 +310,8 @@ class TableViews(RawTransformer):
                 elif values.dtype != object:
                     # the median: one typing error in a column of numbers would move the mean
                     self.medians_[name] = float(np.median(values[~missing]))
+                    if (decimal := table.decimal(name)) is not None:
+                        self.decimals_[name] = decimal
                 else:
                     self.categories_[name] = _find_categories(name, values[~missing])
             kinds = {name in self.categories_ for name in names}
@@ -342,18 +349,21 @@ class TableViews(RawTransformer):
         return Views(arrays, ids=table.ids, present=present, feature_names=feature_names)
 
     def _values(self, table: Table, name: Any) -> np.ndarray:
-        """A column as in the fit: some rows of one of categories may be numbers and dates alone."""
-        return np.fromiter(table.cells(name), object, table.n_rows) if name in self.categories_ else table.column(name)
+        """A column as in the fit: some rows alone may look like numbers, or like other numbers."""
+        if name in self.categories_:
+            return np.fromiter(table.cells(name), object, table.n_rows)
+        return table.column(name, self.decimals_.get(name, "."))
 
     def _block(self, view: str, name: Any, values: np.ndarray, missing: np.ndarray, present: np.ndarray) -> Any:
         """The features of one column."""
         if name in self.categories_:
             return _make_indicators(values, missing, self.categories_[name])
         if values.dtype == object:
-            row = next(i for i, value in enumerate(values) if value is not None and not is_number_or_date(value))
+            row = next(i for i, value in enumerate(values) if not is_number(value))
             raise ViewsError(
                 f"Column {name!r} held numbers in fit, but row {row} (counting from 0) holds {short(values[row])}. "
-                "Write a number or a date as 2026-11-15, or leave the cell empty."
+                f"Write a number as 8{self.decimals_.get(name, '.')}31 or a date as 2026-11-15, or leave the cell "
+                "empty."
             )
         width = self.widths_.get(name, 1)
         if missing.all():
