@@ -4,7 +4,7 @@
 
 The topics are known, the words of each object are drawn; clusters are ten objects whose mean shares are drawn, with
 covariates of the cluster. "draws" is what the guide compares with: least squares on draws from a Dirichlet around the
-fold-in, composed.
+fold-in, composed. "noise" is how often a curve is found at .05 where there is none.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import sys
 import numpy as np
 
 from coview import PLSA, inspect
-from coview.inspection.effects import fit_least_squares
+from coview.inspection.effects import LeastSquares, estimate_effects
 
 K, WIDTH, SIZE = 6, 300, 10
 SETTINGS = [  # objects, words of each, concentration of the shares, clusters, concentration of the topics
@@ -52,11 +52,23 @@ def compose(rng, model, X, known, codes, n_draws=20):
     parts = []
     for _ in range(n_draws):
         drawn = rng.standard_gamma(theta * X.sum(axis=1, keepdims=True) + 1 / K)
-        parts.append(fit_least_squares(design, drawn / drawn.sum(axis=1, keepdims=True), codes))
-    means = np.array([part[0] for part in parts])
-    within = np.mean([np.einsum("gpp->pg", part[1]) for part in parts], axis=0)
+        parts.append(LeastSquares(design, drawn / drawn.sum(axis=1, keepdims=True), codes))
+    means = np.array([part.coefficients for part in parts])
+    within = np.mean([np.einsum("gpp->pg", part.covariances) for part in parts], axis=0)
     wide = 1.96 * np.sqrt(within + (1 + 1 / n_draws) * means.var(axis=0, ddof=1))
     return means.mean(axis=0)[1:] - wide[1:], means.mean(axis=0)[1:] + wide[1:]
+
+
+def find_noise(n_simulations, n_clusters, within):
+    """Return how often `spline(x)` is found in noise, and has no p-value: 200 normal x, within clusters or not."""
+    rng, found = np.random.default_rng(0), []
+    for _ in range(n_simulations):
+        x, y, codes = rng.normal(size=200), rng.normal(size=(200, 2)), None
+        if n_clusters:
+            codes = np.arange(200) % n_clusters
+            x, y = rng.normal(size=n_clusters)[codes] + within * x, y + rng.normal(size=(n_clusters, 2))[codes]
+        found += estimate_effects(["0", "1"], ["a", "b"], y, "~ spline(x)", {"x": x}, codes)["p_value"]
+    return np.mean(np.array(found) < 0.05), np.isnan(found).mean()
 
 
 if __name__ == "__main__":
@@ -79,3 +91,6 @@ if __name__ == "__main__":
             f"{setting}: coverage {np.mean(hits):.3f}, bias {np.mean(errors):+.4f}, draws {np.mean(composed):.3f}",
             flush=True,
         )
+    for n_clusters, within in [(0, 1), (10, 1), (20, 1), (40, 1), (20, 0), (40, 0)]:
+        share, without = find_noise(10 * n_simulations, n_clusters, within)
+        print(f"noise, {n_clusters} clusters, within {within}: {share:.4f} found, {without:.3f} without", flush=True)

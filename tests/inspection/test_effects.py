@@ -3,8 +3,10 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
+from scipy import stats
 from scipy.linalg import sqrtm
 from sklearn.pipeline import make_pipeline
 from typer.testing import CliRunner
@@ -13,7 +15,7 @@ from coview import PLSA, LinkPLSA, TableViews, Views, edit, inspect, make_report
 from coview.cli.app import make_commands
 from coview.datasets import make_topic_views
 from coview.exceptions import ParameterError, ViewsError
-from coview.inspection.effects import estimate_effects, fit_least_squares, measure_shares, read_formula
+from coview.inspection.effects import LeastSquares, estimate_effects, measure_shares, read_formula
 from coview.web.explorer import Explorer
 from coview.web.service import load_service
 
@@ -27,18 +29,99 @@ def test_errors_are_those_of_bell_and_mccaffrey(size):
     rng = np.random.default_rng(0)
     design, outcome = np.column_stack([np.ones(40), rng.normal(size=(40, 2))]), rng.normal(size=(40, 2))
     codes = rng.permutation(np.arange(40) // size)
-    coefficients, covariances = fit_least_squares(design, outcome, codes)
+    fit = LeastSquares(design, outcome, codes)
     inverse = np.linalg.inv(design.T @ design)
-    assert_allclose(coefficients, np.linalg.lstsq(design, outcome, rcond=None)[0])
-    residuals, hat = outcome - design @ coefficients, design @ inverse @ design.T
+    assert_allclose(fit.coefficients, np.linalg.lstsq(design, outcome, rcond=None)[0])
+    residuals, hat = outcome - design @ fit.coefficients, design @ inverse @ design.T
     for g in range(2):
-        middle = np.zeros((3, 3))
+        middle, parts = np.zeros((3, 3)), []
         for code in range(codes.max() + 1):
             rows = np.flatnonzero(codes == code)
             root = np.linalg.inv(sqrtm(np.eye(len(rows)) - hat[np.ix_(rows, rows)]))
+            parts.append(inverse @ design[rows].T @ root @ (np.eye(40) - hat)[rows])
             score = design[rows].T @ root @ residuals[rows, g]
             middle += np.outer(score, score)
-        assert_allclose(covariances[g], inverse @ middle @ inverse)
+        assert_allclose(fit.covariances[g], inverse @ middle @ inverse)
+        # degrees of freedom from the covariances of all pairs of clusters, as Pustejovsky and Tipton write them
+        half = np.linalg.inv(sqrtm(inverse[1:, 1:]))
+        both = [half @ part[1:] for part in parts]
+        pairs = [a @ b.T for a in both for b in both]
+        freedom = 6 / sum(np.trace(pair) ** 2 + np.trace(pair @ pair) for pair in pairs)
+        wald = fit.coefficients[1:, g] @ np.linalg.solve(fit.covariances[g][1:, 1:], fit.coefficients[1:, g])
+        p_value = stats.f.sf((freedom - 1) / (2 * freedom) * wald, 2, freedom - 1)
+        assert_allclose(fit.test(np.eye(3)[1:])[g], p_value)
+        line = np.array([0.0, 1.0, -2.0])
+        rows = np.array([line @ part for part in parts])
+        freedom = (line @ inverse @ line) ** 2 / np.sum((rows @ rows.T) ** 2)
+        error = np.sqrt(line @ fit.covariances[g] @ line)
+        effect, wide, p_value = (part[0, g] for part in fit.compare(line[None]))
+        assert_allclose(wide, stats.t.ppf(0.975, freedom) * error)
+        assert_allclose(p_value, 2 * stats.t.sf(abs(effect) / error, freedom))
+
+
+@pytest.mark.parametrize("n_clusters", [None, 20])
+def test_a_curve_of_noise_is_rarely_found(n_clusters):
+    rng, found = np.random.default_rng(0), []
+    for _ in range(300):
+        x, y, codes = rng.normal(size=200), rng.normal(size=(200, 1)), None
+        if n_clusters:
+            codes = np.arange(200) % n_clusters
+            x, y = (part + rng.normal(size=(n_clusters, *part.shape[1:]))[codes] for part in (x, y))
+        found += estimate_effects(["0"], ["a"], y, "~ spline(x)", {"x": x}, codes)["p_value"]
+    # 15 of 300 are expected, and hardly ever more than 26; the test with clusters rejects less
+    assert (0 if n_clusters else 6) <= np.sum(np.array(found) < 0.05) <= 26
+    assert np.isfinite(found).all()
+
+
+def test_a_curve_with_fewer_clusters_than_it_needs_has_no_p_value():
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=200), rng.normal(size=(200, 1))
+    assert np.isnan(estimate_effects(["0"], ["a"], y, "~ spline(x)", {"x": x}, np.arange(200) % 6)["p_value"]).all()
+
+
+@pytest.mark.parametrize("clustered", [False, True])
+def test_what_one_object_or_cluster_meets_exactly_has_no_interval(clustered):
+    rng = np.random.default_rng(0)
+    codes = np.arange(60) % 12 if clustered else np.arange(60)
+    side = np.where(codes == 5, "c", np.where(codes % 2, "b", "a"))
+    found = estimate_effects(
+        ["0"], ["s"], rng.normal(size=(60, 1)), "~ side + x", {"side": side, "x": rng.normal(size=60)}, codes
+    )
+    assert found["term"] == ["side b", "side c", "x"]
+    for name in ("low", "high", "p_value"):
+        assert np.isnan(found[name]).tolist() == [False, True, False]
+    assert np.isfinite(found["effect"]).all()
+    assert np.isnan(found.predict("side").low[:, 0]).tolist() == [False, False, True]
+
+
+@pytest.mark.parametrize(("factor", "shift"), [(1e13, 0.0), (1e9, 1.7e12), (1.0, 1e9), (1e-9, 0.0)])
+@pytest.mark.parametrize("formula", ["~ x + z", "~ spline(x) + z"])
+def test_units_of_a_covariate_do_not_matter(formula, factor, shift):
+    rng = np.random.default_rng(0)
+    x, z, y = rng.normal(size=80), rng.normal(size=80), rng.normal(size=(80, 1))
+    plain = estimate_effects(["0"], ["a"], y, formula, {"x": x, "z": z})
+    other = estimate_effects(["0"], ["a"], y, formula, {"x": factor * x + shift, "z": z})
+    assert_allclose(other["p_value"], plain["p_value"], rtol=1e-5)
+    for name in ("share", "low"):
+        assert_allclose(getattr(other.predict("x"), name), getattr(plain.predict("x"), name), atol=1e-5)
+
+
+def test_objects_without_a_cluster_or_a_covariate_are_left_out():
+    rng = np.random.default_rng(0)
+    x, codes = list(rng.normal(size=40)), [i % 10 for i in range(40)]
+    x[0], x[1], codes[2], codes[3], codes[4] = np.float32("nan"), np.datetime64("NaT"), None, float("nan"), " "
+    with pytest.warns(UserWarning, match="5 objects of 40 without a value of 'x' or a cluster"):
+        found = estimate_effects(["0"], ["a"], rng.normal(size=(40, 1)), "~ x", {"x": x}, codes)
+    assert (found.n_objects, found.n_missing, found.n_clusters) == (35, 5, 10)
+
+
+def test_covariates_in_another_order_than_the_views_are_refused():
+    ids = [f"d{i}" for i in range(120)]
+    views = Views({name: DATA.views[name] for name in DATA.views.names}, ids=ids)
+    frame = pd.DataFrame(KNOWN, index=ids)
+    assert inspect(MODEL).effects(views, "~ label", frame).n_objects == 120
+    with pytest.raises(ViewsError, match="rows of covariates are in another order"):
+        inspect(MODEL).effects(views, "~ label", frame[::-1])
 
 
 @pytest.mark.parametrize("model", [LinkPLSA(3, background=0.2, random_state=0), PLSA(3, random_state=0)])
@@ -113,7 +196,11 @@ def test_merged_groups_have_the_sum_of_the_effects():
     [
         ("~ label +", "such as '~ party"),
         ("~ spline(year", "such as '~ party"),
-        ("label:year", "column 'label:year'"),
+        ("~ label:year", "has 'label:year'.*no products"),
+        ("~ label * year", "no products"),
+        ("~ label - 1", "no products"),
+        ("~ 1 + label", "has '1'.*intercepts"),
+        ("~ labels", "no column 'labels' for formula"),
         ("~ labels", "Did you mean 'label'"),
         ("~ spline(label)", "holds texts such as '"),
         ("~ spline(year, 2)", "3 or more"),
@@ -139,6 +226,11 @@ def test_a_report_shows_effects_of_columns_of_its_table():
     found = inspect(pipeline).effects(table, "~ side")
     assert report.summary["effects"]["terms"][0]["effect"] == pytest.approx(found["effect"])
     assert "Effects on the topics" in report.html
+    alone = make_report(pipeline, {**table, "side": ["a", *"lr" * 19, "l"]}, effects="~ side", held_out=False)
+    assert alone.summary["effects"]["terms"][0]["low"][0] is None
+    assert "nan" not in alone.html.split("Effects on the topics")[1]
+    with pytest.raises(ParameterError, match="clusters is only for effects"):
+        make_report(pipeline, table, clusters="side", held_out=False)
 
 
 def test_the_command_and_the_explorer_say_the_same(tmp_path):

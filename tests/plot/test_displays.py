@@ -85,6 +85,7 @@ def test_effects_are_drawn_as_curves_and_as_points(data):
     points = EffectsDisplay(effects, "class", n_groups=2).plot()
     drawn(points)
     assert len(points.drawn) == len(points.ax_.containers) == 2
+    assert display.ax_.get_ylim()[0] == min(0, effects.predict("year").low.min())
 
 
 def test_measurements_are_drawn_by_deviations_and_vectors_not_at_all(vectors):

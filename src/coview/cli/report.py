@@ -58,6 +58,8 @@ def report(
         raise ValueError("--by names columns of a raw table: pass the table, too.")
     if effects and objects.table is None:
         raise ValueError("--effects names columns of a raw table: pass the table, too.")
+    if clusters and not effects:
+        raise ValueError("--clusters is only for --effects, which were not asked for.")
 
     from coview import inspect, load
     from coview.io.models import outline

@@ -494,14 +494,17 @@ class Inspection:
         ['label b', 'label c', 'year, 2000 to 2019']
         """
         self._check_groups()
-        names = [name for name, _ in read_formula(formula)] + ([clusters] if isinstance(clusters, str) else [])
-        columns = named_columns(X if covariates is None else covariates, names)
-        check_same_order(X, clusters, "clusters")
+        for values, name in ((covariates, "covariates"), (clusters, "clusters")):
+            check_same_order(X, values, name)
+        source = X if covariates is None else covariates
+        columns = named_columns(source, [name for name, _ in read_formula(formula)], parameter="formula")
+        own = (
+            named_columns(source, [clusters], parameter="clusters")[clusters] if isinstance(clusters, str) else clusters
+        )
         objects = self.preparation.prepare(X)
         shares = measure_shares(self, objects)
         if shares is None:
             raise ViewsError(f"{self.name} cannot tell which groups these objects belong to: it has no predict.")
-        own = columns[clusters] if isinstance(clusters, str) else clusters
         return estimate_effects(self.groups, self.group_names, shares, formula, columns, own)
 
     def _check_view(self, view: Any) -> None:

@@ -131,11 +131,15 @@ def _mean_and_interval(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.nda
 
 
 def named_columns(
-    X: Any, names: Sequence[Any], lists: Mapping[Any, Callable[[str], list[str]]] | None = None
+    X: Any,
+    names: Sequence[Any],
+    lists: Mapping[Any, Callable[[str], list[str]]] | None = None,
+    parameter: str = "by",
 ) -> dict[str, Any]:
     """Return columns of a raw table by name.
 
-    Texts of columns that are `lists` become the items that the function of the column splits them into.
+    Texts of columns that are `lists` become the items that the function of the column splits them into. Messages say
+    which `parameter` named the columns.
 
     Examples
     --------
@@ -146,10 +150,11 @@ def named_columns(
     """
     if isinstance(X, NamedViews) or X is None:
         raise ViewsError(
-            f"by names the column {names[0]!r}, but X is no table with such columns. Pass the values of all objects."
+            f"{parameter} names the column {names[0]!r}, but X is no table with such columns. Pass the values of all "
+            "objects."
         )
     table = as_table(X)
-    table.check_has(list(names), " for by")
+    table.check_has(list(names), f" for {parameter}")
     found: dict[str, Any] = {}
     for name in names:
         split = (lists or {}).get(name, lambda text: text)

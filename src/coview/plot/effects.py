@@ -98,7 +98,9 @@ class EffectsDisplay:
         if term.kind == "category":
             labels = [cut(value, NAME_LETTERS) for value in term.values]
             self.ax_.set_xticks(expected.places, labels, rotation=30, ha="right", rotation_mode="anchor")
-        self.ax_.set(title=f"Effect of {term.name}", ylabel="expected share", ylim=(0, None))
+        self.ax_.set(title=f"Effect of {term.name}", ylabel="expected share")
+        # measured shares may be below zero
+        self.ax_.set_ylim(bottom=min(0.0, np.nan_to_num(expected.low[:, self.drawn]).min()))
         self.ax_.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
         bare(self.ax_)
         return self

@@ -10,6 +10,7 @@ from typing import Any
 
 from markupsafe import escape
 
+from coview.exceptions import ParameterError
 from coview.inspection import Inspection, inspect
 from coview.inspection.effects import read_formula
 from coview.inspection.prevalence import named_columns
@@ -181,9 +182,13 @@ def make_report(
     for name, values in given.items():
         check_same_order(X, values, name)
     asked: dict[str, Any] | None = None
+    if clusters is not None and effects is None:
+        raise ParameterError("is only for effects, which were not asked for.", parameter="clusters")
     if effects is not None:
-        names = [*(name for name, _ in read_formula(effects)), *([clusters] if clusters else [])]
-        asked = {"formula": effects, "columns": named_columns(X, names), "clusters": clusters}
+        known = named_columns(X, [name for name, _ in read_formula(effects)], parameter="formula")
+        if clusters is not None:
+            known |= named_columns(X, [clusters], parameter="clusters")
+        asked = {"formula": effects, "columns": known, "clusters": clusters}
     with progress("report"):
         summary = {
             "format": FORMAT,

@@ -164,7 +164,7 @@ function effects(model, at, key) {
     const found = await get(`/api/describe/${at}/effects?${new URLSearchParams({ formula: formula.value })}`);
     const g = found.groups.indexOf(key);
     return h("div", null, h("ul", null, found.terms.map((term) => h("li", null, term.label, ` ${points(term.effect[g])} `,
-      h("span.soft", null, `(${points(term.low[g])} to ${points(term.high[g])})`)))),
+      term.low[g] !== null && h("span.soft", null, `(${points(term.low[g])} to ${points(term.high[g])})`)))),
     h("p.soft", null, `Change of its share in percentage points, the rest held equal, with 95 % intervals; ${plural(found.n_objects, "object")}.`));
   }, "Comparing the objects ..."));
   return h("section", null, h("div.card", null, h("h2", null, "Effects"), formula, place));
