@@ -199,6 +199,20 @@ def test_what_is_said_of_an_object_does_not_depend_on_its_label(place):
     assert not np.allclose(first, second)
 
 
+def test_of_one_fold_alone_weights_are_learned_from_its_other_objects():
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 3, 300)
+    knows = 2 * np.eye(3)[codes] + rng.normal(size=(300, 3))
+    scores = np.stack([knows, *rng.normal(size=(8, 300, 3)) * 3])
+    found = Pool.nested(scores, codes, np.ones(9), np.zeros(300, dtype=int))
+    right = np.mean(knows.argmax(axis=1) == codes)
+    assert (
+        abs(np.mean(found.argmax(axis=1) == codes) - right)
+        < 0.03
+        < np.mean(scores.mean(axis=0).argmax(axis=1) != codes)
+    )
+
+
 def test_what_scores_of_a_fold_are_worth_does_not_depend_on_their_unit():
     rng = np.random.default_rng(0)
     codes = rng.integers(0, 3, 40)

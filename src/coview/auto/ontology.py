@@ -35,6 +35,7 @@ from coview.assignment.ontology import Ontology
 from coview.auto.pooling import TINY, fit_exponents
 from coview.auto.table import CandidateTable
 from coview.utils import fitted_state as rules
+from coview.utils.sampling import each_fold
 from coview.views.views import Views
 
 __all__ = ["LevelPool", "check_levels"]
@@ -143,9 +144,8 @@ class LevelPool:
             [self._logarithms(level, found[np.searchsorted(known, rows)]) for level, (known, found) in held_out.items()]
         )
         weights = dict(zip(held_out, fit_exponents(stack, own, prior).tolist()))
-        combined, number_of = np.empty((len(own), len(self.ends))), folds[rows]
-        for number in np.unique(number_of):
-            here = number_of == number
+        combined = np.empty((len(own), len(self.ends)))
+        for here in each_fold(folds[rows]):
             learned = fit_exponents(stack[:, ~here], own[~here], prior)
             combined[here] = softmax(np.tensordot(learned, stack[:, here], axes=1), axis=1)
         return LevelEvidence(weights, own, combined)

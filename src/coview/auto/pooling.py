@@ -26,6 +26,8 @@ import numpy as np
 from scipy.optimize import minimize, minimize_scalar
 from scipy.special import log_softmax, softmax
 
+from coview.utils.sampling import each_fold
+
 __all__ = [
     "STRENGTH",
     "TINY",
@@ -96,10 +98,9 @@ class Pool:
 
     @classmethod
     def nested(cls, scores: np.ndarray, codes: np.ndarray, prior: np.ndarray, folds: np.ndarray) -> np.ndarray:
-        """Probabilities of held-out objects by the pool as it is settled without the labels of their fold."""
+        """Probabilities of held-out objects by the pool as it is settled without the labels of their fold, or fifth."""
         combined = np.empty(scores.shape[1:])
-        for number in np.unique(folds):
-            here = folds == number
+        for here in each_fold(folds):
             order = np.argsort(here, kind="stable")  # what the scores of the fold are worth at all needs no labels
             combined[here] = cls.fit(scores[:, order], codes[~here], prior).combine(scores[:, here])
         return combined

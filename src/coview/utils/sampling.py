@@ -10,7 +10,9 @@ from sklearn.model_selection import check_cv
 
 from coview.exceptions import ParameterError
 
-__all__ = ["deal_folds", "list_splits", "sample_positions"]
+__all__ = ["deal_folds", "each_fold", "list_splits", "sample_positions"]
+
+PARTS = 5  # as many as folds are by default
 
 
 def sample_positions(n: int, most: int, seed: int = 0) -> np.ndarray:
@@ -36,6 +38,25 @@ def deal_folds(codes: np.ndarray, n_folds: int, seed: int) -> np.ndarray:
             folds[rows] = (start + np.arange(len(rows))) % n_folds
             start += len(rows)
     return folds
+
+
+def each_fold(folds: np.ndarray) -> list[np.ndarray]:
+    """Return where the objects of each fold are; where there is one fold alone, those of its fifths.
+
+    Whoever learns from the other folds learns nothing where there are none.
+
+    Examples
+    --------
+    >>> [here.tolist() for here in each_fold(np.array([0, 1, 0]))]
+    [[True, False, True], [False, True, False]]
+    >>> len(each_fold(np.zeros(20)))
+    5
+    """
+    numbers = np.unique(folds)
+    if len(numbers) == 1:
+        folds = np.arange(len(folds)) % PARTS
+        numbers = np.unique(folds)
+    return [folds == number for number in numbers]
 
 
 def list_splits(
