@@ -1,5 +1,6 @@
 """Objects that a model knows nothing of: which they are, the sentence, and the warning of `predict`."""
 
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -11,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 
 from coview import BestView, MultiViewNaiveBayes, MultiViewPLSA, SphericalKMeans, TextViews, Views, inspect
 from coview.exceptions import UnknownObjectsWarning
-from coview.inspection.known import rows_with_values
+from coview.inspection.known import count_equal, rows_with_values
 
 TEXTS = {"body": ["red fox", "blue sea", "red den", "blue salt"], "title": ["fox", "sea", "den", "salt"]}
 NEW = {"body": ["a fox", "zebra", None, "zebra"], "title": ["zebra", "zebra", "sea", None]}
@@ -28,6 +29,29 @@ def test_values_that_cancel_out_are_values():
         X.data[rng.random(X.nnz) < 0.5] = 0
         for kind in ("csr", "csc", "coo"):
             assert rows_with_values(X.asformat(kind)).tolist() == (X.toarray() != 0).any(axis=1).tolist()
+
+
+def test_equal_objects_are_those_of_equal_values():
+    rng = np.random.default_rng(0)
+    for kind in (np.asarray, sparse.csr_array):
+        X = rng.integers(0, 6, (3000, 5)).astype(np.float32)  # in several blocks
+        present = rng.random((3000, 2)) < 0.9
+        here = Views(a=kind(X[:, :2] * present[:, :1]), b=X[:, 2:] * present[:, 1:], present=present)
+        rows = np.hstack([X * np.repeat(present, [2, 3], axis=1), present])
+        counts = np.unique(rows, axis=0, return_counts=True)[1]
+        assert count_equal(here) == counts[counts > 1].sum() < 3000
+    stored = sparse.csr_array((np.array([1.0, 0.0, 1.0]), np.array([0, 1, 0]), np.array([0, 2, 3])), shape=(2, 2))
+    assert count_equal(Views(a=stored)) == 2 and stored.nnz == 3
+
+
+def test_rows_are_compared_without_a_copy_of_the_data():
+    X = Views(a=np.random.default_rng(0).normal(size=(6000, 300)).astype(np.float32))
+    tracemalloc.start()
+    try:
+        assert count_equal(X) == 0
+        assert tracemalloc.get_traced_memory()[1] < X["a"].nbytes / 2
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.parametrize("model", [MultiViewNaiveBayes(), BestView()], ids=["own", "wrapped"])

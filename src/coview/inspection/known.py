@@ -9,17 +9,17 @@ measurements 0 is a value like others. A model predicts something for an unknown
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from contextvars import ContextVar
 from functools import wraps
+from hashlib import blake2b
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.utils import get_tags
+from sklearn.utils import gen_batches, get_tags
 
 from coview.exceptions import UnknownObjectsWarning
 from coview.utils.fitting import is_at_work
@@ -120,12 +120,17 @@ def count_equal(views: Views) -> int:
     >>> count_equal(Views(words=np.array([[1, 2], [0, 0], [1, 2], [2, 1]])))
     2
     """
-    filled = [sparse.csr_array(matrix) for matrix in views.values()]
-    rows = sparse.csr_array(sparse.hstack([*filled, views.present]))
-    rows.sort_indices()
-    cuts = list(pairwise(rows.indptr.tolist()))
-    counts = Counter((rows.indices[a:b].tobytes(), rows.data[a:b].tobytes()) for a, b in cuts)
-    return sum(count for count in counts.values() if count > 1)
+    matrices = [sparse.csr_array(matrix) if sparse.issparse(matrix) else matrix for matrix in views.values()]
+    width = sum(matrix.shape[1] for matrix in matrices if not sparse.issparse(matrix))
+    digests = bytearray()
+    for some in gen_batches(len(views), max((1 << 16) // max(width, 64), 1)):  # little is copied at a time
+        rows = sparse.hstack([*(sparse.csr_array(matrix[some]) for matrix in matrices), views.present[some]], "csr")
+        rows.sum_duplicates()
+        rows.eliminate_zeros()
+        for a, b in pairwise(rows.indptr.tolist()):
+            digests += blake2b(rows.indices[a:b].tobytes() + rows.data[a:b].tobytes(), digest_size=16).digest()
+    counts = np.unique(np.frombuffer(digests, dtype="V16"), return_counts=True)[1]
+    return int(counts[counts > 1].sum())
 
 
 def describe_unknown(known: Any, ids: Any, labels: Any, most: int = 5) -> str | None:
