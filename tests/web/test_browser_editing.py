@@ -5,7 +5,7 @@ from shutil import which
 
 import pytest
 
-from coview import LinkPLSA, edit, load
+from coview import LinkPLSA, MultiViewNaiveBayes, edit, load
 from coview.web.api import make_app
 from coview.web.run import running
 from coview.web.service import Service
@@ -126,3 +126,24 @@ def test_editing_fits_a_phone(browser, address):
     page.get_by_role("button", name="Make this edit").wait_for()
     assert page.locator("html").evaluate("root => root.scrollWidth") <= 390
     page.close()
+
+
+def test_labels_are_checked_in_parts_and_decisions_are_of_these_labels(page, small):
+    X, y = small
+    one = {"doubt": 0.9, "reason": "words say b", "label": "a", "suggested": "b"}
+    answer = {"labels": 90, "doubted": 70, "objects": [{"id": str(i), **one} for i in range(52)], "fingerprint": "x"}
+    page.route("**/api/audit", lambda route: route.fulfill(json=answer))
+    change = page.get_by_role("button", name="Change to b")
+    with running(make_app(Service(MultiViewNaiveBayes().fit(X, y), X, labels=y), page=True)) as url:
+        page.goto(f"{url}/#/check")
+        page.get_by_text("the first 50 of 52 left").wait_for()
+        assert change.count() == 50
+        for _ in range(52):
+            change.first.click()
+        page.get_by_text("The first 52 are checked").wait_for()
+        assert page.get_by_text("18 more are doubted").is_visible()
+        page.reload()
+        page.get_by_text("The first 52 are checked").wait_for()
+        answer["fingerprint"] = "y"
+        page.reload()
+        page.get_by_text("the first 50 of 52 left").wait_for()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["Labeling"]
 
 MOST_REFITTED = 20_000  # objects that a model is fitted to while a person waits
-FEWEST_CHECKED, MOST_CHECKED = 5, 50  # labels that are shown to be checked: those more likely wrong than right
+FEWEST_CHECKED, MOST_CHECKED = 5, 500  # labels that are sent to be checked: those more likely wrong than right
 MOST_CHANGED = 30  # objects with another prediction that are listed
 
 
@@ -153,6 +154,7 @@ class Labeling:
         return {
             "labels": len(self._audit),
             "doubted": self._audit.n_doubted,
+            "fingerprint": blake2b(repr(self.known()).encode(), digest_size=8).hexdigest(),
             "objects": [
                 {**self._service.line(row["row"]), "doubt": row["doubt"], "reason": row["reason"]}
                 | {"label": str(row["label"]), "suggested": str(row["suggested"])}

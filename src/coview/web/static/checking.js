@@ -4,10 +4,11 @@ import { get } from "./api.js";
 import { count, empty, fill, h, heading, objectHref, objectName, percent, plural, replace } from "./ui.js";
 import { save } from "./labeling.js";
 
+const SHOWN = 50; // labels at a time
+
 export function checking(place, { model, page }) {
   page.up = "#/";
-  const key = `coview-checked ${model.title}`;
-  const checked = JSON.parse(sessionStorage.getItem(key) || "{}"); // by id: the label that a person decided on
+  let key, checked; // by id: the label that a person decided on
   const list = h("div");
   const bar = h("div.row");
   replace(place, heading("Check labels", h("p.lead", null, "Labels that the views contradict, the most doubtful first.")), list, bar);
@@ -27,16 +28,23 @@ export function checking(place, { model, page }) {
       sessionStorage.removeItem(key);
       replace(list, draw(answer));
     };
+    const more = answer.doubted - answer.objects.length; // those not sent
     replace(bar,
       changed.length > 0 && h("button.primary", { type: "button", onclick: () => save(Object.fromEntries(changed.map((one) => [one.id, one.suggested]))) }, "Save all labels"),
       Object.keys(checked).length > 0 && h("button.ghost", { type: "button", onclick: forget }, "Start over"),
       h("span.soft", null, `${plural(changed.length, "label")} changed. The model file stays as it is.`));
-    if (!left.length) return empty("Nothing left to check", "Save the labels, and pass them to coview fit.");
+    if (!left.length) return empty(more > 0 ? `The first ${count(answer.objects.length)} are checked` : "Nothing left to check",
+      more > 0 ? `${count(more)} more are doubted: save the labels, pass them to coview fit, and check again.` : "Save the labels, and pass them to coview fit.");
     return h("div", null,
-      h("p.soft.summary", null, `${count(answer.doubted)} of ${plural(answer.labels, "label")} more likely wrong than right`),
-      h("ul.list.labeling", null, left.map((one) => doubtful(one, (label) => decide(one, label)))));
+      h("p.soft.summary", null, `${count(answer.doubted)} of ${plural(answer.labels, "label")} more likely wrong than right`, left.length > SHOWN && `; the first ${SHOWN} of ${count(left.length)} left`),
+      h("ul.list.labeling", null, left.slice(0, SHOWN).map((one) => doubtful(one, (label) => decide(one, label)))));
   };
-  fill(list, async () => draw(await get("/api/audit")), "Asking the views ...");
+  fill(list, async () => {
+    const answer = await get("/api/audit");
+    key = `coview-checked ${model.title} ${answer.fingerprint}`; // models of one title may have other labels
+    checked = JSON.parse(sessionStorage.getItem(key) || "{}");
+    return draw(answer);
+  }, "Asking the views ...");
 }
 
 // hardly anything is quite sure
