@@ -79,6 +79,8 @@ def test_by_asks_for_columns_of_the_table(tmp_path):
     assert max(found[1]["share"][0]) > 0.8
     with pytest.raises(ValueError, match="--by names columns of a raw table"):
         report(model=tmp_path / "m.coview", by=["date"])
+    with pytest.raises(ValueError, match="--clusters is only for --effects"):
+        report(model=tmp_path / "m.coview", clusters="venue")
     (tmp_path / "t.csv").write_text('id,body,"date, UTC",venue\n' + "\n".join(rows), encoding="utf-8")
     ran = coview(tmp_path / "m.coview", tmp_path / "t.csv", "--by", "date, UTC", "--by", "venue", "--json")
     assert [part["by"] for part in json.loads(ran.stdout)["prevalence"]] == ["date, UTC", "venue"]

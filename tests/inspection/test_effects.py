@@ -110,7 +110,7 @@ def test_objects_without_a_cluster_or_a_covariate_are_left_out():
     rng = np.random.default_rng(0)
     x, codes = list(rng.normal(size=40)), [i % 10 for i in range(40)]
     x[0], x[1], codes[2], codes[3], codes[4] = np.float32("nan"), np.datetime64("NaT"), None, float("nan"), " "
-    with pytest.warns(UserWarning, match="5 objects of 40 without a value of 'x' or a cluster"):
+    with pytest.warns(UserWarning, match="5 objects of 40 without a value of 'x' and a cluster"):
         found = estimate_effects(["0"], ["a"], rng.normal(size=(40, 1)), "~ x", {"x": x}, codes)
     assert (found.n_objects, found.n_missing, found.n_clusters) == (35, 5, 10)
 

@@ -22,7 +22,7 @@ Z = QR, G_c = Q_c'Q_c and L of orthonormal rows, all of it needs matrices of the
 
 Where the leverage of a cluster is 1 it is met exactly and says nothing of noise: what depends on it has no interval.
 In noise, `spline(x)` of 200 normal x was found at .05 in 4.5 % of 2,000 draws; with x and noise also between 10, 20 and
-40 clusters in 0.5, 2.7 and 3.8 %, so that the test is careful where clusters are few (`benchmarks/bench_effects.py`).
+40 clusters in 0.5, 2.8 and 4.2 %, so that the test is careful where clusters are few (`benchmarks/bench_effects.py`).
 """
 
 from __future__ import annotations
@@ -291,15 +291,16 @@ def estimate_effects(
     needed = [*cells.values(), *([] if clusters is None else [own])]
     known &= np.array([all(column[row] is not None for column in needed) for row in range(n)], dtype=bool)
     rows = np.flatnonzero(known)
+    what = listed(list(cells)) + ("" if clusters is None else " and a cluster")
     if len(rows) < n:
         warn_user(
-            f"{quantity(n - len(rows), 'object')} of {n:,} without a value of {listed(list(cells))}"
-            f"{'' if clusters is None else ' or a cluster'}, or without anything that the model knows, left out.",
+            f"{quantity(n - len(rows), 'object')} of {n:,} without a value of {what}, or without anything that the "
+            "model knows, left out.",
             UserWarning,
             inside=True,
         )
     if not len(rows):
-        raise ViewsError(f"No object has a value of {listed(list(cells))}.")
+        raise ViewsError(f"No object that the model knows has a value of {what}.")
     terms: list[Term] = []
     parts = [np.ones((len(rows), 1))]
     for name, df in wanted:
