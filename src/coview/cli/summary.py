@@ -31,5 +31,5 @@ def summarize_fit(fitted: Any) -> list[str]:
         more = [f"  ... {len(named) - _SHOWN} more"] if len(named) > _SHOWN else []
         lines += [f"{fitted.kind}s:", *named[:_SHOWN], *more]
         if empty := sizes.count(0):
-            lines.append(f"{quantity(empty, fitted.kind)} without any object: there are fewer different objects.")
+            lines.append(f"{quantity(empty, fitted.kind)} without any object: no object has it first.")
     return list(map(printable, lines))

@@ -41,7 +41,7 @@ def update(
 ) -> None:
     """Teach a model of topics new rows, and show which topics were kept, drifted, were born, split, merged or died.
 
-    Numbers, names and edits stay, and new topics get new numbers. DATA holds the new rows only.
+    Numbers, edits and names that you gave stay, and new topics get new numbers. DATA holds the new rows only.
     """
     with progress(verbose=0 if as_json else None):
         about, X = load_objects(model, objects)

@@ -107,7 +107,7 @@ def update(
 ) -> Update:
     """Teach a fitted topic model new objects, and tell which topics were kept, drifted, were born, split, merged, died.
 
-    Topics keep their numbers, names and edits; new ones get numbers that no topic had.
+    Topics keep their numbers, their edits and the names that were given; new ones get numbers that no topic had.
 
     Parameters
     ----------
