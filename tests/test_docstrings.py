@@ -29,7 +29,7 @@ CODES = {
 }  # fmt: skip
 LEFT_TO_SENTENCES = {"self", "cls", "X", "y", "sample_weight", "classes", "input_features"}
 # made by the library and never by a user: described by their attributes
-RESULTS = {"ClusterChoice", "Comparison", "LabelAudit", "LabelSuggestions", "StreamResult"}
+RESULTS = {"ClusterChoice", "Comparison", "LabelAudit", "LabelSuggestions", "StreamResult", "Update"}
 # what their methods do is said once, in `ReferenceEngine`
 ENGINES = {"CpuEngine", "DaskEngine"}
 
