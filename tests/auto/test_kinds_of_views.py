@@ -10,7 +10,7 @@ from scipy.optimize import linear_sum_assignment
 from coview import AutoClassifier, AutoClustering, TfidfViews, UnitRows, Views, inspect, load, make_report, save
 from coview.auto.experts import propose_experts
 from coview.auto.preparation import counted_views, measured_views
-from coview.cli.summary import describe_model
+from coview.cli.summary import summarize_fit
 from coview.datasets import make_topic_views
 from coview.plsa.mixture import choose_likelihoods
 
@@ -74,7 +74,7 @@ def test_what_each_view_was_taken_for_is_told_everywhere(tmp_path):
         shown = make_report(model, X)
         assert {view["name"]: view["scaling"] for view in shown.summary["data"]["views"]} == taken
         save(model, tmp_path / "m.coview")
-        told = describe_model(inspect(load(tmp_path / "m.coview")))
+        told = summarize_fit(inspect(load(tmp_path / "m.coview")))
         assert "  view 'vector': 20 features, vectors, all columns divided by one number" in told
         assert (
             "  view 'words': 30 features, counts, categories or shares, weighted by how much each feature tells" in told

@@ -19,7 +19,6 @@ from sklearn.cluster import KMeans
 from sklearn.utils.extmath import randomized_svd
 
 from coview.clustering.affinity import unit_length
-from coview.engines.protocol import in_threads
 from coview.inspection import one_hot
 
 __all__ = ["count_votes"]
@@ -56,9 +55,7 @@ def count_votes(labels: np.ndarray, n_clusters: int, seed: int) -> np.ndarray:
     if there.size:
         scaled = sparse.csr_array(indicators @ sparse.diags_array(1 / np.sqrt(sizes)))[there]
         vectors = unit_length(_left_vectors(scaled, n_clusters, seed))
-        k = min(n_clusters, len(there))
-        fits = in_threads(lambda start: KMeans(k, n_init=1, random_state=seed + start).fit(vectors), range(10))
-        final = min(fits, key=lambda fit: fit.inertia_).labels_
+        final = KMeans(min(n_clusters, len(there)), n_init=10, random_state=seed).fit(vectors).labels_
         shares = (indicators[there].T @ one_hot(final, n_clusters)) / sizes[:, None]
         memberships[there] = (indicators[there] @ shares) / (labels[there] >= 0).sum(axis=1, keepdims=True)
     return memberships
