@@ -26,9 +26,9 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.metrics import normalized_mutual_info_score
 from sklearn.mixture import GaussianMixture
-from sklearn.preprocessing import normalize
+from sklearn.preprocessing import KBinsDiscretizer, normalize
 
-from coview import AutoClustering, Codebook, LinkPLSA, MultiViewPLSA, Views
+from coview import AutoClustering, EachView, LinkPLSA, MultiViewPLSA, Views
 
 WIDTH, WORDS = 64, 2000  # of made vectors; of words for the methods that need them dense
 MOFA = """
@@ -142,9 +142,9 @@ def gaussian_mixture(X: Views, k: int, seed: int) -> np.ndarray:
     return GaussianMixture(k, covariance_type="diag", reg_covar=1e-4, random_state=seed).fit_predict(rows)
 
 
-def codebook(X: Views, k: int, seed: int) -> np.ndarray:
+def bins(X: Views, k: int, seed: int) -> np.ndarray:
     names = [name for name, matrix in X.items() if not sparse.issparse(matrix)]
-    counts = Codebook(views=names, random_state=seed).fit_transform(X)
+    counts = EachView(KBinsDiscretizer(), views=names).fit_transform(X)
     return MultiViewPLSA(k, 16, n_jobs=1, random_state=seed).fit(counts).labels_
 
 
@@ -169,7 +169,7 @@ METHODS: dict[str, Callable[[Views, int, int], np.ndarray | None]] = {
         LinkPLSA(k, init="likeliest", n_jobs=1, random_state=seed), X
     ),
     "AutoClustering": lambda X, k, seed: AutoClustering(k, random_state=seed).fit(X).labels_,
-    "Codebook, MultiViewPLSA": codebook,
+    "KBinsDiscretizer, MultiViewPLSA": bins,
     "one concatenated Gaussian view": lambda X, k, seed: clusters(
         MultiViewPLSA(k, n_jobs=1, random_state=seed, likelihood="gaussian"), np.hstack(dense(X))
     ),

@@ -48,7 +48,6 @@ ROWS = 24
 SMALL = {"n_components": 3, "n_clusters": 3, "max_iter": 10, "n_init": 2, "random_state": 0}
 SETTINGS: dict[str, dict[str, Any]] = {
     "EachView": {"transformers": StandardScaler(with_mean=False)},
-    "Codebook": {"n_words": 4, "n_nearest": 2},
     "EmbeddingViews": {"encoder": lambda texts: np.array([[len(str(text)), 1.0] for text in texts])},
     "SiftWords": {"n_words": 3},
     "TableViews": {"text": {"words": "body"}, "columns": {"meta": ["year"]}},

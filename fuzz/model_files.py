@@ -476,8 +476,8 @@ def subjects() -> dict[str, Callable[[], Subject]]:
         ).fit(X, np.array(["b", "c", "d"])[y]),
         "ConcatenatedViews of logistic regression": lambda: coview.ConcatenatedViews(LogisticRegression()).fit(X, y),
         "pipeline": lambda: make_pipeline(coview.TfidfViews(), cca).fit(X, y),
-        "pipeline of codebooks": lambda: make_pipeline(
-            coview.Codebook(4, views=["links"], **seed), coview.MultiViewNaiveBayes()
+        "pipeline of weights": lambda: make_pipeline(
+            coview.TfidfViews(views=["links"]), coview.MultiViewNaiveBayes()
         ).fit(X, y),
         "EachView": lambda: make_pipeline(coview.UnitRows(), coview.EachView(StandardScaler(with_mean=False))).fit(X),
     }

@@ -99,7 +99,7 @@ def fitted(name):
         X = {"body": ["ant bee", "bee cat", "cat ant"] * 8, "year": list(range(24))}
     elif name == "TextVectorizer":
         X = ["ant bee", "bee cat", "cat ant"] * 8
-    elif name in ("Codebook", "EachView"):
+    elif name == "EachView":
         X = make_blobs_views(24, random_state=0).views
     else:
         X = make_topic_views(24, {"words": 30, "links": 24}, 3, random_state=0).views

@@ -45,8 +45,6 @@ def test_numbers_that_cannot_be_computed_with_are_refused(name, form, value, sen
         model = resolve(name)()
     if "n_clusters" in model.get_params():
         model.set_params(n_clusters=2)
-    if name == "Codebook":
-        model.set_params(views="words", n_words=2)
     if name == "ScaledViews":  # lets counts pass
         model.set_params(views="words")
     with pytest.raises(ViewsError, match=f"View 'words' has {sentence}"):

@@ -47,7 +47,7 @@ _DESCR = """Multiple features (UCI): {n} handwritten numerals, {each} of each of
   morphology    6 morphological features
 
 The scales of the columns differ by far, those of "morphology" most. Counts, as PLSA wants them, are "pixel" and
-"profile" as they are; for the others see `coview.Codebook`.
+"profile" as they are; the others are vectors.
 
 Reference: van Breukelen, Duin, Tax and den Hartog, Handwritten digit recognition by combined classifiers, 1998. UCI,
 CC BY 4.0.

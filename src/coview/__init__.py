@@ -18,11 +18,9 @@ _MODULES = {
     "coview.assignment.label_program": ("solve_labels",),
     "coview.model_selection.compare": ("compare",),
     "coview.model_selection.select": ("ClusterChoice", "select_clusters"),
-    "coview.model_selection.stability": ("refit_stability",),
     "coview.model_selection.audit": ("LabelAudit", "audit_labels"),
     "coview.model_selection.suggest": ("LabelSuggestions", "suggest_labels"),
     "coview.model_selection.table": ("Comparison",),
-    "coview.preprocessing.codebook": ("Codebook",),
     "coview.views.coerce": ("as_views",),
     "coview.editing.edited": ("edit",),
     "coview.editing.moves": ("Moves",),
@@ -123,7 +121,6 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from coview.model_selection.compare import compare as compare
     from coview.model_selection.select import ClusterChoice as ClusterChoice
     from coview.model_selection.select import select_clusters as select_clusters
-    from coview.model_selection.stability import refit_stability as refit_stability
     from coview.model_selection.suggest import LabelSuggestions as LabelSuggestions
     from coview.model_selection.suggest import suggest_labels as suggest_labels
     from coview.model_selection.table import Comparison as Comparison
@@ -142,7 +139,6 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from coview.plsa.pairwise import PairwiseCoPLSA as PairwiseCoPLSA
     from coview.plsa.plsa import PLSA as PLSA
     from coview.plsa.voting import VotingPLSA as VotingPLSA
-    from coview.preprocessing.codebook import Codebook as Codebook
     from coview.preprocessing.each_view import EachView as EachView
     from coview.preprocessing.embeddings import EmbeddingViews as EmbeddingViews
     from coview.preprocessing.images import SiftWords as SiftWords

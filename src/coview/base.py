@@ -298,6 +298,7 @@ class NumbersGate:
                 problem += " PLSA, LinkPLSA, MultiViewPLSA, MultiViewPLSAClassifier and CoPLSA take vectors."
             raise ViewsError(
                 problem,
-                python="Turn it into counts with Codebook(...), or shift it to be non-negative.",
-                cli="Turn it into counts with --step Codebook, or shift it to be non-negative.",
+                python=f"Count in which part of its column a number is, by EachView({{{name!r}: KBinsDiscretizer()}}), "
+                "or shift it to be non-negative.",
+                cli="Take another model, or shift it to be non-negative.",
             )

@@ -84,7 +84,6 @@ ESTIMATORS = {entry.name: entry for entry in _ENTRIES}
 
 # transformers of data: saved and loaded like estimators, but they take other things than views
 TRANSFORMERS = {
-    "Codebook": "coview.preprocessing.codebook",
     "EachView": "coview.preprocessing.each_view",
     "EmbeddingViews": "coview.preprocessing.embeddings",
     "NeighborViews": "coview.preprocessing.neighbors",

@@ -29,7 +29,7 @@ COMMANDS = {
     ),
     "no suggestion": (["label", "m.coview", "--count", "0"], "Invalid value for '--count'"),
     "different rows": ([*FIT, "--view", "a=a.npy", "--view", "b=b.npy"], "Add an id column"),
-    "negative values": ([*FIT, "--view", "a=negative.npy", "--set", "likelihood=multinomial"], "--step Codebook"),
+    "negative values": ([*FIT, "--view", "a=negative.npy", "--set", "likelihood=multinomial"], "Take another model"),
     "no number": ([*FIT, "--view", "a=nan.npy"], "leave all cells of a row empty"),
     "two views in a file": ([*FIT, "--view", "a=two.npz"], "Give it alone, without --view"),
     "text in a matrix": ([*FIT, "--view", "a=text.csv"], "has column 'body' of type String"),

@@ -54,14 +54,6 @@ def test_a_failure_writes_nothing(folder):
     assert ran.exit_code != 0 and not out.exists()
 
 
-def test_stability_is_measured_where_it_is_asked_for(folder):
-    data = (folder / "views", "--no-held-out", "--json")
-    plain, asked = (json.loads(coview(folder / "m.coview", *data, *more).stdout) for more in ((), ("--stability",)))
-    assert "n_fits" not in plain["quality"]
-    assert all(0 <= share <= 1 for row in asked["quality"]["groups"] for share in row["stability"].values())
-    assert asked["quality"]["n_fits"] == 5 and len(asked["quality"]["groups"]) == 3
-
-
 def test_by_asks_for_columns_of_the_table(tmp_path):
     words = ["red fox den", "blue sea wave"] * 20
     rows = [f'd{i},"{text}",{2020 + i % 2}-05-01,{"ab"[i % 2]}' for i, text in enumerate(words)]

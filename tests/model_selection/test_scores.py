@@ -154,8 +154,8 @@ def by_subject():
 def test_edits_are_made_again_and_the_model_stays_as_it_is():
     model = edit(LinkPLSA(4, random_state=0).fit(X_OF_COPIES)).merge([1, 3], name="both").split(0, X_OF_COPIES)
     before, log = model.predict(X_OF_COPIES), list(model.edits_)
-    copy = copy_to_fit(model, seed=5).fit(X_OF_COPIES[:60])
-    assert copy.edits_ == log == model.edits_ and copy.estimator_.random_state == 5
+    copy = copy_to_fit(model).fit(X_OF_COPIES[:60])
+    assert copy.edits_ == log == model.edits_
     assert inspect(copy).groups == inspect(model).groups and "both" in inspect(copy).group_names
     assert copy.estimator_ is not model.estimator_ and len(copy.splits_) == 1
     assert model.estimator_.random_state == model.estimator.random_state == 0

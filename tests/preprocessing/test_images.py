@@ -3,13 +3,9 @@
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.cluster import KMeans
-from sklearn.datasets import make_blobs
 
-from coview import TextViews, Views
+from coview import TextViews
 from coview.exceptions import DataFileError
-from coview.preprocessing import codebook
-from coview.preprocessing.codebook import Codebook
 from coview.preprocessing.images import SiftWords, read_image
 
 
@@ -98,71 +94,3 @@ def test_what_is_no_image_is_refused(skimage, tmp_path):
         model.transform([plain((1, 2, 3)), np.zeros(5)])
     with pytest.raises(ValueError, match="needs a list of images, got one of type NoneType"):
         model.transform(None)
-
-
-# -- Soft assignment: rows are distributions over the nearest centers, missing stays missing, seeds repeat
-
-
-@pytest.fixture(scope="module")
-def points():
-    return make_blobs(120, 5, centers=6, random_state=0)[0]
-
-
-@pytest.mark.parametrize(("softness", "total"), [(0.7, 1.0), (0, 50.0)])
-def test_weights_follow_the_formula_by_brute_force(points, softness, total):
-    model = Codebook(8, softness=softness, n_nearest=3, total=total, random_state=0).fit(points)
-    centers = model.centers_["x"]
-    squared = ((points[:, None] - centers) ** 2).sum(axis=2)
-    scale = np.median(squared.min(axis=1))
-    np.testing.assert_allclose(model.scale_["x"], scale)
-    expected = np.zeros((120, 8))
-    for row, distances in zip(expected, squared):
-        nearest = np.argsort(distances)[: 3 if softness else 1]
-        row[nearest] = np.exp(-(distances[nearest] - distances.min()) / (softness * scale)) if softness else 1.0
-        row *= total / row.sum()
-    found = model.transform(points)["x"]
-    assert found.format == "csr" and np.diff(found.indptr).max() <= 3
-    np.testing.assert_allclose(found.toarray(), expected, atol=1e-9)
-    assert model.transform(points.astype(np.float32))["x"].dtype == np.float32
-
-
-def test_centers_are_about_as_good_as_those_of_k_means(points):
-    model = Codebook(6, random_state=0).fit(points)
-    found = ((points[:, None] - model.centers_["x"]) ** 2).sum(axis=2).min(axis=1).sum()
-    assert found <= 1.2 * KMeans(6, random_state=0, n_init=10).fit(points).inertia_
-
-
-def test_blocks_of_rows_make_no_difference(points, monkeypatch):
-    whole = Codebook(6, random_state=0).fit(points)
-    expected = whole.transform(points)["x"].toarray()
-    monkeypatch.setattr(codebook, "_BLOCK", 40)
-    again = Codebook(6, random_state=0).fit(points)
-    np.testing.assert_allclose(again.transform(points)["x"].toarray(), expected, atol=1e-12)
-    assert again.scale_ == pytest.approx(whole.scale_)
-
-
-def test_missing_rows_stay_missing(points):
-    image, present = points.copy(), np.ones((120, 1), dtype=bool)
-    image[::3], present[::3] = 0, False
-    X = Codebook(6, random_state=0).fit(Views(image=image, present=present))
-    words = X.transform(Views(image=image, present=present))
-    np.testing.assert_array_equal(words.present, present)
-    np.testing.assert_allclose(words["image"].sum(axis=1), present[:, 0])
-    alone = Codebook(6, random_state=0).fit(Views(image=image[present[:, 0]]))
-    np.testing.assert_array_equal(X.centers_["image"], alone.centers_["image"])
-
-
-def test_only_dense_views_are_changed_by_default(points):
-    X = Views(words=sparse.csr_array(np.abs(points).round()), image=points)
-    found = Codebook(6, random_state=0).fit_transform(X)
-    assert np.shares_memory(found["words"].data, X["words"].data)
-    assert found["image"].shape == (120, 6)
-    named = Codebook(6, views="words", random_state=0).fit_transform(X)
-    assert named["words"].shape == (120, 6)
-    assert np.shares_memory(named["image"], X["image"])
-
-
-def test_a_number_of_words_for_each_view(points):
-    X = Codebook({"a": 4, "b": 7}, random_state=0).fit_transform(Views(a=points, b=points))
-    assert X.n_features == {"a": 4, "b": 7}
-    assert X.feature_names["a"].tolist() == ["word0", "word1", "word2", "word3"]

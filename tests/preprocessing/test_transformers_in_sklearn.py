@@ -10,7 +10,6 @@ from sklearn.base import TransformerMixin
 from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 
 from coview import EmbeddingViews, Views
-from coview.preprocessing.codebook import Codebook
 from coview.preprocessing.scaling import ScaledViews
 from coview.preprocessing.tables import TableViews
 from coview.preprocessing.text import TextViews
@@ -34,19 +33,13 @@ class PlainUnitRows(Unwrapped, UnitRows):
     pass
 
 
-class PlainCodebook(Unwrapped, Codebook):
-    pass
-
-
 class PlainScaledViews(Unwrapped, ScaledViews):
     pass
 
 
 def checks() -> pytest.MarkDecorator:
     """Those of scikit-learn, without those of array-API input, which skip themselves."""
-    made = parametrize_with_checks(
-        [PlainTfidf(), PlainUnitRows(), PlainCodebook(n_words=3, random_state=0), PlainScaledViews()]
-    )
+    made = parametrize_with_checks([PlainTfidf(), PlainUnitRows(), PlainScaledViews()])
     names, cases = made.args
     return pytest.mark.parametrize(names, [c for c in cases if "check_array_api" not in str(c)], **made.kwargs)
 

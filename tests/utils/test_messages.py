@@ -80,7 +80,7 @@ def test_a_view_that_was_meant_is_named(ask):
 
 def test_names_that_are_far_off_are_not_suggested():
     assert did_you_mean("image", ["words", "links"]) == ""
-    assert did_you_mean("plsa", ["DualPLSA", "PLSA", "Codebook"], most=2) == " Did you mean 'PLSA' or 'DualPLSA'?"
+    assert did_you_mean("plsa", ["DualPLSA", "PLSA", "SiftWords"], most=2) == " Did you mean 'PLSA' or 'DualPLSA'?"
     assert did_you_mean(3, [1, 2]) == ""
 
 

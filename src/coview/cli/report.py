@@ -41,14 +41,6 @@ def report(
     clusters: Annotated[
         str | None, typer.Option("--clusters", help="With --effects: the column that tells which rows belong together.")
     ] = None,
-    stability: Annotated[
-        bool,
-        typer.Option(
-            "--stability",
-            help="Fit five copies with other seeds and show how much of each topic or cluster they find again; "
-            "needs the objects of the fit.",
-        ),
-    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print what the page says as JSON; write no page.")] = False,
 ) -> None:
     """Write a self-contained HTML page: what the model is, how well it did, what each view contributed."""
@@ -90,7 +82,6 @@ def report(
             effects=effects,
             clusters=clusters,
             held_out="auto" if held_out is None else held_out,
-            stability=stability,
             made_from={"model file": model, "data": source, "labels": labels, "table": objects.table},
             saved_with=outline(model)["versions"],
         )

@@ -19,7 +19,7 @@ from scipy import sparse
 from coview.exceptions import ParameterError
 from coview.validation import check_count, check_option
 
-__all__ = ["compute_shared_features", "topic_coherence", "topic_diversity", "topic_exclusivity"]
+__all__ = ["topic_coherence", "topic_diversity", "topic_exclusivity"]
 
 LEAST = 1e-12  # added to the share of a pair, so that pairs that never occur have a logarithm
 
@@ -118,12 +118,6 @@ def topic_exclusivity(topics: Any, *, n_features: int = 10) -> np.ndarray:
     first = _first_features(weights, check_count("n_features", n_features))
     total = weights.sum(axis=0)
     return np.array([(row[best] / total[best]).mean() if len(best) else np.nan for row, best in zip(weights, first)])
-
-
-def compute_shared_features(ours: Any, theirs: Any, n_features: int) -> np.ndarray:
-    """Compute which share of their first features two topics have in common, for all pairs (Jaccard index)."""
-    sets = [[set(best.tolist()) for best in _first_features(_as_weights(part), n_features)] for part in (ours, theirs)]
-    return np.array([[len(one & other) / max(len(one | other), 1) for other in sets[1]] for one in sets[0]])
 
 
 def _as_weights(topics: Any) -> np.ndarray:

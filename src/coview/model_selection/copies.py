@@ -1,4 +1,4 @@
-"""A fitted model as one to fit anew, on other objects or with another seed: the same settings, and the same edits."""
+"""A fitted model as one to fit anew, on other objects: the same settings, and the same edits."""
 
 from __future__ import annotations
 
@@ -15,9 +15,7 @@ from coview.inspection.contract import answers
 __all__ = ["copy_to_fit"]
 
 
-def copy_to_fit(
-    model: Any, *, seed: int | None = None, time_budget: float | None = None, prepared: bool = False
-) -> Any:
+def copy_to_fit(model: Any, *, time_budget: float | None = None, prepared: bool = False) -> Any:
     """Return a copy of a fitted model that is ready to be fitted: nobody watches it, and it resumes no other fit.
 
     `clone` forgets the edits of an edited model. This copy has its log, and makes the edits again when it is fitted:
@@ -27,8 +25,6 @@ def copy_to_fit(
     ----------
     model : estimator
         Fitted.
-    seed : int, optional
-        Every `random_state` of the copy; by default they stay as they are.
     time_budget : float, optional
         Most seconds of its fit, where the model can be given a time budget.
     prepared : bool, default=False
@@ -40,7 +36,7 @@ def copy_to_fit(
     >>> from coview.datasets import make_topic_views
     >>> X = make_topic_views(n_objects=60, n_clusters=3, random_state=0).views
     >>> model = edit(LinkPLSA(4, random_state=0).fit(X)).merge([1, 3])
-    >>> copy_to_fit(model, seed=7).fit(X[:40]).log()
+    >>> copy_to_fit(model).fit(X[:40]).log()
     ['merge 1 and 3 into 1']
     """
     copy = _copy(model, prepared)
@@ -51,8 +47,6 @@ def copy_to_fit(
         # models of coview say nothing at None while another one shows progress; others have a 0 or False of their own
         if last == "verbose":
             settings[name] = None if answers(parameters.get(owner, copy)) else type(value)()
-        elif last == "random_state" and seed is not None:
-            settings[name] = seed
         elif last == "time_budget" and time_budget is not None:
             settings[name] = min(value or time_budget, time_budget)
     copy.set_params(**settings)

@@ -112,7 +112,6 @@ def make_report(
     effects: str | None = None,
     clusters: str | None = None,
     held_out: bool | str = "auto",
-    stability: bool = False,
     max_objects: int | None = None,
     map_method: str = "tsne",
     title: str | None = None,
@@ -144,9 +143,6 @@ def make_report(
         Without `y_fit`: fit a copy of the model with a quarter of the labels hidden (of the objects, where it takes no
         labels), and judge its views, and a classifier itself, on those. "auto" does so where iterations of the fit took
         less than 10 seconds, and gives the copy of the model 5 seconds.
-    stability : bool, default=False
-        Fit five copies of a topic model or clusterer with other seeds, and show for each group how much of it they find
-        again; X must be the objects of the fit. It takes as long as five fits; see `coview.refit_stability`.
     max_objects : int, optional
         Most objects that are read; of more a random sample. By default 5,000 (3,000 of a raw table), or as many as
         have half a million values that are not zero, so that a report takes seconds.
@@ -196,7 +192,7 @@ def make_report(
             "title": title or f"{inspection.name} report",
             "model": describe_model(inspection, saved_with),
             "files": {name: str(path) for name, path in (made_from or {}).items() if path is not None} or None,
-            **summarize(inspection, X, y, y_fit, held_out, max_objects, map_method, columns, stability, asked),
+            **summarize(inspection, X, y, y_fit, held_out, max_objects, map_method, columns, asked),
         }
     return Report(
         to_jsonable({key: section for key, section in summary.items() if section is not None or key == "noun"})

@@ -44,7 +44,6 @@ from coview.inspection.objects import (
 from coview.inspection.prevalence import group_prevalence
 from coview.inspection.quality import group_quality
 from coview.inspection.vectors import nearest_in_groups
-from coview.model_selection.stability import refit_stability
 from coview.report.objects import ReadObjects, affordable, as_objects, read
 from coview.report.scores import Holdout, hold_out, score_labels, score_views
 from coview.utils.progress import tell
@@ -59,7 +58,6 @@ FEATURES = 10  # of a group in one view
 MOST_GROUPS = 60  # of a tree, and of those that vectors are explained by
 MOST_COMPARISONS = 1_000_000_000  # of features of two groups each, for a tree that nobody asked for
 QUALITY_FEATURES = 10  # of each group, as in other libraries
-STABILITY_FITS = 5
 MOST_TOPICS = 12  # of a view, the largest
 MOST_COMPONENTS = 12
 BRIEF, MOST_BRIEF = 3, 8  # features of a view that stand beside a group's name, and of all views
@@ -231,7 +229,6 @@ def summarize(
     max_objects: int | None,
     map_method: str,
     by: Mapping[str, Any] | None = None,
-    stability: bool = False,
     effects: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return what a report says of a model and of objects; see `coview.make_report`."""
@@ -249,8 +246,6 @@ def summarize(
             raise ViewsError(
                 f"by must have a value of {name!r} for each of the {objects.n_objects:,} objects, got {len(values):,}."
             )
-    if stability:
-        _check_stability(inspection, objects)
     described = Summary(inspection, objects, y_fit, held_out, map_method)
     summary: dict[str, Any] = {"noun": described.noun}
     for done, (stage, sections) in enumerate(STAGES.items()):
@@ -259,8 +254,6 @@ def summarize(
     with unwarned():
         summary["prevalence"] = [described.prevalence(name, values) for name, values in (by or {}).items()] or None
         summary["effects"] = None if effects is None else described.effects(**effects)
-        if stability:
-            summary["quality"] = _with_stability(inspection, X, summary["quality"])
     return summary
 
 
@@ -483,44 +476,6 @@ def _describe_hierarchy(s: Summary) -> dict[str, Any] | None:
         for node, level in tree.walk(MOST_GROUPS)
     ]
     return {"noun": inspection.kind, "count": n, "shown": min(n, MOST_GROUPS), "lines": lines}
-
-
-def _check_stability(inspection: Inspection, objects: ReadObjects) -> None:
-    """Refuse to measure stability where there is nothing to fit again, or nothing to find again."""
-    if inspection.kind not in ("cluster", "topic") or inspection.structure.retriever is not None:
-        raise ViewsError(
-            f"stability asks which topics or clusters other seeds find again, but {inspection.name} finds neither."
-        )
-    if objects.views is None:
-        raise ViewsError("stability fits copies of the model: pass X, the objects of the fit.")
-    if inspection.training.n_objects not in (None, objects.n_objects):
-        raise ViewsError(
-            f"stability fits copies of the model on the {inspection.training.n_objects:,} objects of its fit, got "
-            f"{objects.n_objects:,} objects."
-        )
-
-
-def _with_stability(inspection: Inspection, X: Any, quality: dict[str, Any] | None) -> dict[str, Any]:
-    """The section on quality, with how much of each group fits with other seeds find again."""
-    if quality is None:
-        raise ViewsError(
-            f"stability compares the first {QUALITY_FEATURES} features of the groups of {inspection.name}, but its "
-            "views have fewer features, or vectors or measurements."
-        )
-    table = refit_stability(inspection.preparation.model, X, n_fits=STABILITY_FITS, n_features=QUALITY_FEATURES)
-    found = {(group, view): share for group, view, share in zip(table["group"], table["view"], table["stability"])}
-
-    def mean(view: str) -> float:
-        return float(np.mean([share for (_, other), share in found.items() if other == view]))
-
-    return {
-        **quality,
-        "n_fits": STABILITY_FITS,
-        "views": [{**row, "stability": mean(row["name"])} for row in quality["views"]],
-        "groups": [
-            {**row, "stability": {view: found[row["key"], view] for view in row["npmi"]}} for row in quality["groups"]
-        ],
-    }
 
 
 def _describe_variance(s: Summary) -> dict[str, Any] | None:

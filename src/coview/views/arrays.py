@@ -248,8 +248,9 @@ def check_not_negative(name: str, matrix: Any, who: str) -> None:
     raise ViewsError(
         f"Negative values in data passed to {who}, which takes counts: view {name!r} has a minimum of "
         f"{values.min():.3g}.",
-        python="Turn the view into counts with Codebook(...), or leave it out.",
-        cli="Turn the view into counts with --step Codebook, or leave it out.",
+        python=f"Count in which part of its column a number is, EachView({{{name!r}: KBinsDiscretizer()}}), or leave "
+        "the view out.",
+        cli="Leave the view out.",
     )
 
 
