@@ -217,7 +217,7 @@ def test_links_of_one_direction_smooth_in_both(fit_auto):
 def test_one_class_and_no_view_of_links_by_that_name_are_refused(counts):
     with pytest.raises(ValueError, match="no view of links 'friends'"):
         AutoClassifier(links="friends").fit(counts.views, few(counts.target, 3))
-    with pytest.raises(ValueError, match="labels of one class only"):
+    with pytest.raises(ValueError, match="y holds one class only"):
         AutoClassifier().fit(counts.views, np.where(counts.target == 0, 0, -1))
 
 

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from coview import Views, write_views
+from coview import MultiViewNaiveBayes, Views, save, write_views
 from coview.cli import app
 from coview.datasets import make_topic_views
 from coview.exceptions import ParameterError, ViewsError
@@ -58,6 +58,14 @@ COMMANDS = {
         "The table has no column 'wrds' for view 'w'; its columns are 'words', 'kind'. Did you mean 'words'?",
     ),
     "numbers for text": ([*FIT, "text.csv", "--text", "w=year"], "use --columns in place of --text"),
+    "one class": (
+        ["fit", "auto", "text.csv", "--text", "w=body", "--labels", "one.txt", "-o", "m.coview"],
+        "--labels holds one class only, 'x'",
+    ),
+    "no model of search": (
+        ["search", "fox", "--model", "model.coview"],
+        "model.coview holds MultiViewNaiveBayes, which",
+    ),
     "labels to compare": (["compare", "views", "--task", "few_labels"], "Give --labels"),
     "label of a stream": (["stream", "rows.jsonl", "--labels", "x"], '--labels, or pass --labels ""'),
     "update of a stream": (
@@ -78,6 +86,8 @@ def files(tmp_path, monkeypatch):
     np.save("nan.npy", np.full((3, 2), np.nan))
     np.savez("two.npz", a=np.ones((3, 2)), b=np.ones((3, 2)))
     (tmp_path / "none.txt").write_text("-1\n" * 20)
+    (tmp_path / "one.txt").write_text("x\n" * 2)
+    save(MultiViewNaiveBayes().fit(made, np.arange(20) % 2), "model.coview")
     (tmp_path / "text.csv").write_text("id,body,year\na,red fox,1\nb,blue sea,2\n")
     (tmp_path / "rows.jsonl").write_text('{"words": "a b", "kind": "x"}\n{"words": "b c", "kind": "y"}\n')
 

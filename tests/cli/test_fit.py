@@ -63,6 +63,16 @@ def test_auto_is_a_classifier_with_labels_and_a_clustering_without(run, pages, t
         assert code == 0 and found["model"]["name"] == "AutoClustering" and found["groups"]["count"] == 2
 
 
+def test_labels_are_counted_and_a_view_that_reads_them_is_named(run, pages, tmp_path):
+    words = [pages, "--text", "words=body", "--labels", "kind", "-o", tmp_path / "m.coview"]
+    code, out, err = run("fit", "MultiViewNaiveBayes", *words)
+    assert code == 0 and "16 of 24 rows had a label." in out and "told the answers" not in err, err
+    circular = "the labels, column 'kind', are read by 'kinds' too"
+    assert circular in run("fit", "MultiViewNaiveBayes", *words, "--columns", "kinds=kind")[2]
+    assert circular in run("label", tmp_path / "m.coview", pages, "--audit")[2]
+    assert circular in run("report", tmp_path / "m.coview", pages, "--labels", "kind", "-o", tmp_path / "r.html")[2]
+
+
 def test_a_table_alone_is_fitted_as_the_printed_options_say(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "400")
@@ -116,12 +126,12 @@ def test_an_ontology_comes_from_edges_or_a_tree(run, pages, tmp_path):
     [
         (["fit", "MultiVewPLSA", "d", "-o", "m"], "MultiViewPLSA"),
         (["fit", "PLSA", "--set", "n_components=3", "-o", "m"], "Pass the data: a table"),
-        (["fit", "PLSA", "--set", "n_components=3", "absent", "-o", "m"], "absent does not exist"),
+        (["fit", "PLSA", "--set", "n_components=3", "absent", "-o", "m"], "There is no file absent"),
         (["fit", "PLSA", "--view", "a=d"], "--out"),
         (["fit", "PLSA", "--set", "n_components", ".", "-o", "m"], "NAME=VALUE"),
         (["predict"], "Missing argument 'model'"),
-        (["predict", "absent.coview", "d"], "absent.coview does not exist."),
-        (["fit", "PLSA", "absent.csv", "--text", "a=b", "-o", "m"], "absent.csv does not exist"),
+        (["predict", "absent.coview", "d"], "There is no file absent.coview."),
+        (["fit", "PLSA", "absent.csv", "--text", "a=b", "-o", "m"], "There is no file absent.csv"),
         (["predict", "m.coview", "d", "--out", "x.docx"], ".csv"),
         (["fit", "--nonsense"], "coview fit --help"),
         (["fit", "PLSA", "--topics", "six"], "Invalid value for '--clusters'"),
@@ -188,9 +198,10 @@ def test_what_makes_clusters_doubtful_is_told(run, tmp_path):
     )
     assert code == 0 and "1 feature, numbers" in out and "There is one column only" in out, error
     assert "4 of 62 rows are equal to another one" in out
-    table.write_text("text\n" + "the same words\n" * 20)
+    table.write_text("text\n" + "the same words\nThe same words!\n" * 10)
     _, out, error = run("fit", "auto", table, "--text", "text=text", "--clusters", 2, "-o", tmp_path / "m.coview")
     assert "1 cluster without any object" in out, error
+    assert "20 of 20 rows are equal to another one" in out  # as the report counts them, by what the model reads
 
 
 REFUSED = """

@@ -95,6 +95,12 @@ def test_names_are_distinct_whatever_the_weights(weights, signed):
     assert len(set(names)) == 4 and all(names)
 
 
+def test_clusters_of_one_measurement_are_named_by_what_tells_them_apart():
+    price = np.repeat(np.arange(6) * 4.0, 20)[:, None] + np.tile([-0.1, 0.1], 60)[:, None]
+    model = AutoClustering(6, random_state=0).fit(Views(shop=price, feature_names={"shop": ["price"]}))
+    assert sorted(inspect(model).group_names) == ["price 0", "price 12", "price 16", "price 20", "price 4", "price 8"]
+
+
 def test_sizes_count_in_the_corpus():
     # the second group is nearly the whole corpus: what it is about tells nothing of it, but for what the first lacks
     weights = np.array([[1.0, 0.5, 0.0], [0.0, 0.5, 1.0]])

@@ -66,6 +66,9 @@ def test_json(tmp_path, library):
     for name in ("t.json", "t.jsonl"):
         X = TableViews(tokens="t", columns="a").fit_transform(read_table(tmp_path / name))
         assert X["t"].toarray().tolist() == [[1, 1], [0, 0]] and X["a"].tolist() == [[1], [2]]
+    for text in ('{"a": {"0": 1, "1": 2}, "t": {"0": "x", "1": null}}', '{"a": [1, 2], "t": ["x", null]}'):
+        (tmp_path / "t.json").write_text(text)
+        assert columns(read_table(tmp_path / "t.json")) == {"a": [1, 2], "t": ["x", None]}
 
 
 @pytest.mark.parametrize(

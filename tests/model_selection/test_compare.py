@@ -182,6 +182,11 @@ def test_near_the_best_is_what_the_splits_cannot_tell_from_it():
     made = compared({"best": BEST, "near": [0.73, 0.70, 0.71, 0.73, 0.70], "far": [x - 0.1 for x in BEST]})
     assert made.near_best_ == ["best", "near"]
     assert "near and best are within their intervals: any of them may be best." in " ".join(str(made).split())
+    assert repr(made).endswith("3 done, a tie of 2: best, near")
+    assert compared({"best": BEST, "same": BEST[::-1], "far": [0.6] * 5}, task="clustering").near_best_ == [
+        "best",
+        "same",
+    ]
     alone = compared({"best": BEST, "far": [x - 0.1 for x in BEST]})
     assert "No other method is within its interval of best." in " ".join(str(alone).split())
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from coview.assignment.label_sets import read_labels
 from coview.assignment.ontology import Ontology
+from coview.exceptions import ParameterError
 
 __all__ = ["LEAVES", "LabelLevels", "read_levels"]
 
@@ -54,8 +55,9 @@ def read_levels(y: Any, n_rows: int, ontology: Ontology) -> LabelLevels:
     known = np.asarray(targets.given.any(axis=0))
     ends = np.flatnonzero(ontology.most_specific(known[None])[0])
     if len(ends) < 2:
-        raise ValueError(
-            f"y has labels of one class only, {ontology.labels[ends[0]]!r}. Label objects of at least two classes."
+        raise ParameterError(
+            f"holds one class only, {ontology.labels[ends[0]]!r}. Label objects of at least two classes.",
+            parameter="y",
         )
     lacking = targets.given.astype(np.float32) @ (~ontology.reach[ends]).astype(np.float32).T
     allowed = lacking == 0

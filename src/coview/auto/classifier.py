@@ -42,7 +42,7 @@ from coview.classification.wrapper import in_type_of
 from coview.clustering.links import LINK_EVIDENCE, find_links, judge_links
 from coview.engines.loop import Deadline
 from coview.engines.protocol import few_threads
-from coview.exceptions import InterruptedFitWarning
+from coview.exceptions import InterruptedFitWarning, ParameterError
 from coview.inspection import Inspection, Selection
 from coview.inspection.adapters import unused_views
 from coview.inspection.choice import describe_accuracy
@@ -279,8 +279,9 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
             return self._fit_levels(views, y, seed, deadline)
         codes, self.classes_ = encode_labels(y, len(views))
         if len(self.classes_) < 2:
-            raise ValueError(
-                f"y has labels of one class only, {self.classes_.tolist()[0]!r}. Label objects of at least two classes."
+            raise ParameterError(
+                f"holds one class only, {self.classes_.tolist()[0]!r}. Label objects of at least two classes.",
+                parameter="y",
             )
         warn_of_lone_labels(codes, self.classes_)
         self._fit_codes(views, HeldOut(codes, deal_folds(codes, self.cv or FOLDS, seed)), seed, deadline)

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from coview.cli.files import check_input, guess_views, read_input, table_front
+from coview.cli.files import check_input, guess_views, read_input, report_views, table_front
 from coview.cli.labels import read_target
 from coview.cli.options import Json, Labels, Objects, TableOptions, stop_when_interrupted
 from coview.cli.taking import take_options
@@ -62,7 +62,9 @@ def compare(
         raw, _ = guess_views(raw, objects, X, labels)
         front = table_front(raw, objects, X)
         y = read_target(labels, X, raw.id)
-        X = X if front is None else front.fit_transform(X)
+        if front is not None:
+            table, X = X, front.fit_transform(X)
+            report_views(front, table, labels)
     with stop_when_interrupted():
         result = run(
             X.collect() if isinstance(X, LazyViews) else X,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from coview.cli.files import check_there, ids_of, plain, read_input, report_absent_views
+from coview.cli.files import check_there, ids_of, plain, read_input, report_views
 from coview.cli.options import Json, Model, Objects
 from coview.cli.taking import take_options
 from coview.utils.messages import cut, printable, quantity
@@ -87,7 +87,7 @@ def edit(
             )
         X = read_input(objects) if objects.given else None
         if X is not None:
-            report_absent_views(about.preparation.front, X)
+            report_views(about.preparation.front, X)
         tell("editing")
         now, steps = start_editing(fitted), []
         for options in [*([{"undo": undo}] if undo else []), *edits]:

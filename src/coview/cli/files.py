@@ -23,7 +23,7 @@ __all__ = [
     "named_paths",
     "plain",
     "read_input",
-    "report_absent_views",
+    "report_views",
     "split_columns",
     "table_front",
     "with_vectors",
@@ -59,7 +59,7 @@ def check_input(objects: Objects) -> None:
 def check_there(path: Path) -> None:
     """Refuse a path where nothing is, and devices, which may never end."""
     if not path.exists():
-        raise DataFileError(f"{path} does not exist. Pass the path of an existing file or folder.")
+        raise DataFileError(f"There is no file {path}. Pass the path of an existing file or folder.")
     if path.is_char_device() or path.is_block_device():
         raise DataFileError(f"{path} is a device. Pass the path of an existing file or folder.")
 
@@ -167,12 +167,20 @@ def _pairs(options: Sequence[str] | None, flag: str, example: str) -> dict[str, 
     return values
 
 
-def report_absent_views(front: Any, X: Any) -> None:
-    """Print which views a raw table does not give; of a table that gives none an error says more."""
+def report_views(front: Any, X: Any, labels: str | None = None) -> None:
+    """Print which views a raw table does not give, and which ones read the column of the labels.
+
+    Of a table that gives no view an error says more.
+    """
     from coview.preprocessing.columns import RawTransformer
 
     if not isinstance(front, RawTransformer) or is_views(X):
         return
+    if knowing := [view for view, names in front._columns_of_views().items() if labels in names]:
+        print_line(
+            f"coview: the labels, column {labels!r}, are read by {listed(knowing)} too: agreement with them says "
+            "nothing, since the model was told the answers."
+        )
     absent = front.absent_views(X)
     if absent and len(absent) < len(front.view_inputs()):
         parts = [f"{view!r} (no column {listed(names)})" for view, names in absent.items()]

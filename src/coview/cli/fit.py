@@ -6,13 +6,12 @@ import json
 import shlex
 import sys
 import time
-from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from coview.cli.files import check_input, guess_views, is_views, read_input, table_front
+from coview.cli.files import check_input, guess_views, read_input, report_views, table_front
 from coview.cli.labels import read_target
 from coview.cli.options import Json, Labels, Objects, TableOptions, stop_when_interrupted
 from coview.cli.settings import build_model, clusters_parameter, find_entry, parse_settings
@@ -105,11 +104,18 @@ def fit(
         tell("writing")
 
         from coview import inspect, save
+        from coview.inspection.known import count_equal
+        from coview.validation import minus_one_is_unlabeled, unlabeled_rows
+        from coview.views.views import Views
 
         save(estimator, path)
         fitted = inspect(estimator)
+        gaps: Any = [] if y is None else unlabeled_rows(y, semi_supervised=minus_one_is_unlabeled(fitted.estimator))
+        labeled = sum(not gap for gap in gaps)
         commands = _suggest_commands(fitted, str(path), labels, objects)
-        equal = _count_equal(fitted.preparation.front, X)
+        report_views(fitted.preparation.front, X, labels)
+        views = fitted.preparation.prepare(X)
+        equal = count_equal(views) if isinstance(views, Views) else 0  # lazy ones are not read again
     if as_json:
         from coview.report.report import describe
 
@@ -118,6 +124,7 @@ def fit(
             "seconds": round(seconds, 2),
             "options": words,
             "equal_rows": equal,
+            "labeled": labeled,
             "next": commands,
         }
         print(json.dumps({**describe(estimator), **about}))
@@ -127,6 +134,8 @@ def fit(
         lines.append(f"Pass --{fitted.kind}s K for another number.")
     if equal:
         lines.append(f"{equal:,} of {quantity(len(X), 'row')} are equal to another one in what the model reads.")
+    if 0 < labeled < len(X):
+        lines.append(f"{labeled:,} of {quantity(len(X), 'row')} had a label.")
     if labels is not None and fitted.kind != "class":
         lines.append("The labels were not learned from; the report compares them with the groups.")
     lines += [f"Written to {printable(path)} ({seconds:.1f} s). Next:", *(f"  {printable(each)}" for each in commands)]
@@ -177,21 +186,6 @@ def _fit(estimator: Any, X: Any, y: Any) -> float:
     with stop_when_interrupted():
         estimator.fit(X) if y is None else estimator.fit(X, y)
     return time.perf_counter() - begun
-
-
-def _count_equal(front: Any, X: Any) -> int:
-    """Number of rows that are equal to another one, in the columns that views are made of."""
-    if is_views(X):
-        from coview.inspection.known import count_equal
-        from coview.views.views import Views
-
-        return count_equal(X) if isinstance(X, Views) else 0  # lazy ones are not read again
-    import narwhals as nw
-
-    columns = {name for names in front._columns_of_views().values() for name in names}
-    with suppress(TypeError):  # pandas cannot compare lists
-        return int(nw.from_native(X).select(*columns).is_duplicated().sum())
-    return 0
 
 
 def _suggest_commands(model: Any, out: str, labels: str | None, objects: Objects) -> list[str]:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from coview.cli.files import columns_of, report_absent_views
+from coview.cli.files import columns_of, report_views
 from coview.cli.labels import read_target
 from coview.cli.options import Labels, Model, Objects
 from coview.cli.predict import load_objects
@@ -55,10 +55,9 @@ def label(
         from coview.validation import minus_one_is_unlabeled, unlabeled_rows
 
         column = getattr(fitted.preparation.front, "label", None)
-        y = read_target(
-            column if labels is None and column in columns_of(X) else labels, X, fitted.preparation.id_column
-        )
-        report_absent_views(fitted.preparation.front, X)
+        labels = column if labels is None and column in columns_of(X) else labels
+        y = read_target(labels, X, fitted.preparation.id_column)
+        report_views(fitted.preparation.front, X, labels)
         known = []
         if y is not None:
             gaps = unlabeled_rows(y, semi_supervised=minus_one_is_unlabeled(fitted.estimator))

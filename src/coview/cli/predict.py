@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from coview.cli.files import check_input, check_there, ids_of, named_paths, read_input, report_absent_views
+from coview.cli.files import check_input, check_there, ids_of, named_paths, read_input, report_views
 from coview.cli.options import Model, Objects
 from coview.cli.taking import take_options
 from coview.cli.writing import Writing, keys_of
@@ -75,7 +75,7 @@ def predict(
             rows = list(found["row"])
             columns = {name: part for name, part in found.items() if name not in ("row", "id")}
         else:
-            report_absent_views(fitted.preparation.front, X)
+            report_views(fitted.preparation.front, X)
             columns = _transform(fitted, X) if coordinates else _predict(fitted, X, proba)
             rows = list(range(len(next(iter(columns.values())))))
         columns = {**keys_of(fitted, X, rows), **columns}

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from coview.cli.files import columns_of, named_paths, read_input, report_absent_views, split_columns
+from coview.cli.files import columns_of, named_paths, read_input, report_views, split_columns
 from coview.cli.labels import read_target
 from coview.cli.options import By, Labels, Model, Objects
 from coview.cli.taking import take_options
@@ -68,7 +68,7 @@ def report(
         columns = table_columns(names, X, fitted) if names else None
         source: Any = {name: str(path) for name, path in named_paths(objects.view).items()} or None
         if objects.table is not None:
-            report_absent_views(fitted.preparation.front, X)
+            report_views(fitted.preparation.front, X, labels)
             if fitted.structure.retriever is not None and fitted.preparation.front is not None:  # it makes views itself
                 X = fitted.preparation.front.transform(X)
         elif objects.data is not None:

@@ -76,14 +76,14 @@ def _load_retriever(path: Path | None, quiet: bool) -> Any:
 
     check_there(path)
 
-    from coview import load
+    from coview import inspect, load
     from coview.retrieval.retriever import CrossModalRetriever
 
     model = load(path)
     if not isinstance(model, CrossModalRetriever):
         raise ValueError(
-            f"{path} holds a {type(model).__name__}; search needs a saved CrossModalRetriever. Fit one: "
-            "coview fit CrossModalRetriever ..."
+            f"{path} holds {inspect(model).name}, which cannot search. Fit a model that can: "
+            "coview fit CrossModalRetriever TABLE"
         )
     return model
 

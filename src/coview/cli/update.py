@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from coview.cli.files import read_input, report_absent_views
+from coview.cli.files import read_input, report_views
 from coview.cli.options import Json, Model, Objects
 from coview.cli.predict import load_objects
 from coview.cli.taking import take_options
@@ -49,7 +49,7 @@ def update(
         from coview import save
         from coview.editing import update as learn
 
-        report_absent_views(about.preparation.front, X)
+        report_views(about.preparation.front, X)
         tell("updating")
         old = None if reference is None else read_input(Objects(reference))
         found = learn(about.preparation.model, X, reference=old, strength=strength)

@@ -423,7 +423,7 @@ class EditedModel(MultiViewEstimator):
         check_is_fitted(self)
         check_count("n", n)
         if n > len(self.edits_):
-            raise ParameterError(f"The log has {quantity(len(self.edits_), 'edit')} to undo, got {n}.")
+            raise ParameterError(f"The log holds {quantity(len(self.edits_), 'edit')}: {n} cannot be taken back.")
         self.edits_ = self.edits_[:-n]
         self.splits_ = self.splits_[: sum(record["edit"] == "split" for record in self.edits_)]
         return self

@@ -309,7 +309,7 @@ def _names_by_features(inspection: Inspection, features: dict[str, Features]) ->
     fallback = [f"{kind} {key}" for key in groups]
     weights = {view: part.strengths for view, part in features.items()}
     if features and not words:
-        return measured_names(weights, named, fallback)
+        return measured_names(weights, {view: part.weights for view, part in features.items()}, named, fallback)
     for view, part in features.items():
         if len(views) > 1 and holds_categories(part):  # "no" alone does not say of what
             named[view] = [f"{view}: {name}" for name in named[view]]

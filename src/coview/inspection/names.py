@@ -201,30 +201,48 @@ def choose_words(
 
 def measured_names(
     deviations: Mapping[str, np.ndarray],
+    means: Mapping[str, np.ndarray],
     names: Mapping[str, Sequence[str]],
     fallback: Sequence[str],
 ) -> list[str]:
     """Return names of groups by the measurements in which they are far from the mean of all objects, above or below.
 
+    Groups that are alike in this, or about average in all, are named by their mean in the measurement that tells them
+    apart best.
+
     Parameters
     ----------
     deviations : dict of ndarray (n_groups, n_features)
         How far the mean of each group lies from that of all, in standard deviations, by view.
+    means : dict of ndarray (n_groups, n_features)
+        The means themselves.
     names : dict of sequences of str
         Names of the measurements.
     fallback : sequence of str
-        Names for groups that are about average in all of them.
+        Names for groups that are exactly average in all of them, as those without objects are.
 
     Examples
     --------
-    >>> measured_names({"person": np.array([[1.2, -0.1], [-0.6, 0.9]])}, {"person": ["age", "price"]}, ["0", "1"])
-    ['high age', 'high price, low age']
+    >>> far, age = np.array([[1.5, 0.1], [0.8, 0.0], [-0.9, 0.2]]), np.array([[70.2, 5.0], [55.0, 5.0], [20.0, 5.0]])
+    >>> measured_names({"person": far}, {"person": age}, {"person": ["age", "size"]}, ["0", "1", "2"])
+    ['age 70.2', 'age 55', 'low age']
     """
     columns = [str(name) for view in deviations for name in names[view]]
-    found = []
-    for row in np.hstack(list(deviations.values())):
-        far = [j for j in np.argsort(-np.abs(row), kind="stable")[:WORDS] if abs(row[j]) >= LEAST_DEVIATION]
-        found.append(", ".join(measured_word(columns[j], row[j]) for j in far))
+    rows, values = (np.hstack(list(part.values())) for part in (deviations, means))
+    far = [
+        {j: measured_word(columns[j], row[j]) for j in order if abs(row[j]) >= LEAST_DEVIATION}
+        for row, order in zip(rows, np.argsort(-np.abs(rows), kind="stable")[:, :WORDS].tolist())
+    ]
+    alike: dict[str, list[int]] = {}
+    for k, words in enumerate(far):
+        alike.setdefault(", ".join(words.values()), []).append(k)
+    for name, same in alike.items():
+        if len(same) > 1 or not name:
+            j = int((np.ptp(rows[same], axis=0) if len(same) > 1 else np.abs(rows[same[0]])).argmax())
+            for k in same:
+                mean = values[k, j]
+                far[k][j] = f"{columns[j]} {mean:{'.0f' if abs(mean) >= 100 else '.3g'}}"
+    found = [", ".join(words.values()) if row.any() else "" for words, row in zip(far, rows)]
     keys = [other.split()[-1] for other in fallback]
     return distinct_names([name or other for name, other in zip(found, fallback)], keys)
 

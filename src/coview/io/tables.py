@@ -6,6 +6,7 @@ import bz2
 import csv
 import gzip
 import io
+import json
 import lzma
 import warnings
 from collections.abc import Callable
@@ -182,6 +183,20 @@ def _source(path: Path) -> Any:
         return stream.read()
 
 
+def _read_rows(path: Path) -> Any:
+    """What the libraries are to read of JSON: the path, or rows where it holds columns, {"title": {"0": "Sea"}}."""
+    source = _source(path)
+    text = source if isinstance(source, bytes) else path.read_bytes()
+    if not text.lstrip().startswith(b"{"):
+        return source
+    columns = {
+        name: list(cells.values()) if isinstance(cells, dict) else cells for name, cells in json.loads(text).items()
+    }
+    if not all(isinstance(cells, list) for cells in columns.values()):
+        return source  # one row
+    return json.dumps([dict(zip(columns, row)) for row in zip(*columns.values(), strict=True)]).encode()
+
+
 def _check_file(path: Path, sep: str | None) -> str:
     """Return the extension of a table; refuse what cannot be read."""
     kind = _extension(path)
@@ -205,7 +220,7 @@ def _read_by_polars(path: Path, kind: str, sep: str | None) -> Any:
     if kind == ".parquet":
         return polars.read_parquet(_source(path), glob=False)  # a name with [ ] or * is a name
     if kind == ".json":
-        return polars.read_json(_source(path), infer_schema_length=None)
+        return polars.read_json(_read_rows(path), infer_schema_length=None)
     if kind == ".jsonl":
         # a path would be looked at for signs such as *
         packed = path.suffix.lower() in _PACKED
@@ -226,7 +241,7 @@ def _read_by_polars(path: Path, kind: str, sep: str | None) -> Any:
 def _read_by_pandas(path: Path, kind: str, sep: str | None) -> Any:
     import pandas
 
-    source = _source(path)
+    source = _read_rows(path) if kind == ".json" else _source(path)
     source = io.BytesIO(source) if isinstance(source, bytes) else source
     if kind == ".parquet":
         return pandas.read_parquet(source)

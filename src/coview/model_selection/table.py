@@ -29,6 +29,7 @@ NOTES = {
     "standard deviation over seeds on the same objects, which do not tell how differences vary with the objects.",
 }
 UNFINISHED = ("over budget", "stopped")
+_NAMED = 3  # methods of a tie in the title
 COLORS = {"method": "#3b6fb6", "baseline": "#9aa0a6", "links": "#3a8f5c", "given": "#d9822b"}
 
 
@@ -172,12 +173,18 @@ class Comparison(RowTable):
         The 95 % interval of the difference from the best one over the same splits ("behind_low" in `rows`) reaches 0,
         and so does that of every method with a better mean. A method whose interval reaches 0 only because its scores
         vary much from split to split is not among them: the splits do not tell how good it is. With fewer than two
-        splits, and of clusterings, nothing is said of the others. The interval is that of the corrected resampled
-        t-test (Nadeau and Bengio, Inference for the generalization error, Machine Learning 52, 2003). It does not allow
-        for the best one being the best of many.
+        splits, and of clusterings, they are those whose means differ by no more than the standard deviation of such
+        differences. The interval is that of the corrected resampled t-test (Nadeau and Bengio, Inference for the
+        generalization error, Machine Learning 52, 2003). It does not allow for the best one being the best of many.
         """
         best, *others = (row for row in self.rows if row["status"] == "done")
-        near = takewhile(lambda row: row.get("behind_low", math.inf) <= 0, others)
+        name = self.metrics[0]
+
+        def is_near(row: Mapping[str, Any]) -> bool:
+            spread = math.hypot(best[f"{name}_std"], row[f"{name}_std"])
+            return row.get("behind_low", round(best[name] - row[name] - spread, 12)) <= 0
+
+        near = takewhile(is_near, others)
         return [best["method"], *(row["method"] for row in near)]
 
     def _behind(self, name: str) -> dict[str, float]:
@@ -227,8 +234,10 @@ class Comparison(RowTable):
 
     def __repr__(self) -> str:
         done = sum(row["status"] == "done" for row in self.rows)
-        best = f", best: {self.best_}" if done else ""
-        return f"Comparison of {len(self.rows)} methods ({self.task}): {done} done{best}"
+        near = self.near_best_ if done else []
+        first = "best" if len(near) == 1 else f"a tie of {len(near)}"
+        named = f", {first}: {', '.join(near[:_NAMED])}{', ...' if len(near) > _NAMED else ''}" if near else ""
+        return f"Comparison of {len(self.rows)} methods ({self.task}): {done} done{named}"
 
     # -- pieces
 
