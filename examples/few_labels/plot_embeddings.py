@@ -75,14 +75,17 @@ print("batches:", before, "and after a second run:", len(calls))
 # %%
 # A topic model of both: words are counts, vectors have means and noise (``likelihood_``). The numbers of a vector mean
 # nothing one by one, so a topic is explained by its words, and by the functions whose vectors lie nearest to its mean.
-from coview import LinkPLSA, inspect
+from coview import LinkPLSA, describe, inspect
 
 pair = X.select("words", "meaning")
 topics = LinkPLSA(8, view_weights={"meaning": 20}, random_state=0).fit(pair)
 print(topics.likelihood_)
-for topic in inspect(topics).explain(pair, n_features=5, n_objects=2):
-    near = [f"    {table['doc'][row][:80]}" for row in topic.nearest["meaning"]]
-    print(", ".join(name for name, _ in topic.features["words"]), *near, sep="\n")
+nearest = describe(topics, pair, held_out=False)["examples"]["nearest"]["meaning"]
+for number, words in enumerate(topics.top_features("words", n=5)):
+    near = [
+        f"    {table['doc'][one['id']][:80]}" for one in nearest.get(str(number), [])
+    ]
+    print(", ".join(word for word, _ in words), *near[:2], sep="\n")
 
 # %%
 # How much of the vectors do the topics explain, and which topics? As in factor analysis, a share of the variance.

@@ -23,11 +23,8 @@ seeds = {
     "Images": ["image", "pixel"],
 }
 model = LinkPLSA(12, seeds=seeds, max_iter=60, random_state=0).fit(X)
-for topic in inspect(model).explain(n_features=6)[:3]:
-    print(
-        topic.name,
-        {view: [name for name, _ in part] for view, part in topic.features.items()},
-    )
+for name, words in zip(seeds, model.top_features("words", n=6)):
+    print(name, [word for word, _ in words])
 
 # %%
 # The other topics are named by what their functions contain more often than others (weighted log-odds). Names by hand

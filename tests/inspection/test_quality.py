@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
-from scipy.spatial.distance import cdist
 from sklearn.metrics import confusion_matrix
 
 from coview import (
@@ -20,7 +19,7 @@ from coview import (
 from coview.datasets import make_topic_views
 from coview.inspection import Selection
 from coview.inspection.choice import describe_selection
-from coview.inspection.measures import confusion, fit_curves, main_measure, neighbor_share
+from coview.inspection.measures import confusion, fit_curves, main_measure
 from coview.inspection.reading import read_groups
 from coview.metrics import topic_coherence, topic_diversity, topic_exclusivity
 
@@ -65,15 +64,6 @@ def test_vectors_have_nothing_to_read_and_objects_without_a_view_do_not_count():
 
 
 # -- Measures of a report against independent ones
-
-
-def test_neighbors_are_the_nearest_by_cosine():
-    rng = np.random.default_rng(0)
-    places, y = rng.normal(size=(40, 5)), rng.integers(3, size=40)
-    apart = cdist(places, places, "cosine")
-    np.fill_diagonal(apart, np.inf)
-    near = np.argsort(apart, axis=1)[:, :10]
-    assert neighbor_share(places, y) == pytest.approx(np.mean(y[near] == y[:, None]))
 
 
 def test_clusters_stand_where_they_match_the_labels(make):

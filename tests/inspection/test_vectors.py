@@ -11,9 +11,15 @@ from sklearn.cluster import AgglomerativeClustering
 from coview import ConcatenatedViews, LinkPLSA, MultiViewPLSA, SphericalKMeans, Views, inspect, read_views, write_views
 from coview.datasets import make_topic_views
 from coview.exceptions import ViewsError
-from coview.inspection.features import described_features, features_of_means, summarize_groups, top_features
+from coview.inspection.features import (
+    described_features,
+    features_by_view,
+    features_of_means,
+    summarize_groups,
+    top_features,
+)
 from coview.inspection.reading import read_groups
-from coview.inspection.vectors import rank_nearest_rows
+from coview.inspection.vectors import nearest_in_groups, rank_nearest_rows
 
 N, K = 90, 3
 DATA = make_topic_views(N, {"words": 40}, n_clusters=K, n_components=K, random_state=0)
@@ -55,8 +61,7 @@ def test_nearest_rows_are_those_of_a_loop(points, codes):
 def test_nearest_objects_have_the_view_and_the_group_and_lie_next_to_its_mean():
     inspection = inspect(MODEL)
     codes = read_groups(inspection, X).codes
-    for group, found in enumerate(inspection.explain(X, n_objects=4)):
-        rows = [int(key[1:]) for key in found.nearest["vector"]]
+    for group, rows in enumerate(nearest_in_groups(inspection, X, codes, "vector", 4)):
         own = np.flatnonzero(HAVE & (codes == group))
         distances = np.linalg.norm(VECTORS[own] - MODEL.group_means_["vector"][group], axis=1)
         assert_array_equal(rows, own[np.argsort(distances)[:4]])
@@ -106,21 +111,16 @@ def test_a_clusterer_without_predict_does_not_guess_whose_clusters_it_knows():
     """It keeps the clusters of its objects by their order, and other objects may be as many."""
     dense = Views(vector=VECTORS, person=PERSON)
     inspection = inspect(ConcatenatedViews(AgglomerativeClustering(K)).fit(dense))
-    for objects in (dense[::-1], dense):
-        with pytest.raises(ViewsError, match=r"has no predict, .* Pass no objects, or use a clusterer"):
-            inspection.explain(objects)
-    assert len(inspection.explain()) == K
+    with pytest.raises(ViewsError, match=r"has no predict, .* Pass no objects, or use a clusterer"):
+        inspection.quality(dense[:5])
 
 
 def test_vectors_are_no_words():
-    explained = inspect(MODEL).explain(X, n_features=2, n_objects=3)
-    ids = {f"o{i}" for i in np.flatnonzero(HAVE)}
-    for group in explained:
-        assert list(group.features) == ["words", "person"] and list(group.nearest) == ["vector"]
-        assert len(group.features["words"]) == 2 and len(group.nearest["vector"]) == 3
-        assert set(group.nearest["vector"]) <= ids
-    assert [group.key for group in explained] == ["0", "1", "2"]
-    assert all(group.nearest == {} for group in inspect(MODEL).explain())
+    inspection = inspect(MODEL)
+    codes = read_groups(inspection, X).codes
+    assert list(features_by_view(inspection, X, codes)) == ["words", "person"]
+    found = nearest_in_groups(inspection, X, codes, "vector", 3)
+    assert list(map(len, found)) == [3] * K and HAVE[np.concatenate(found)].all()
     with pytest.raises(ViewsError, match="View 'vector' holds vectors, and its columns have no names"):
         MODEL.top_features("vector")
 
@@ -146,4 +146,4 @@ def test_columns_in_another_order_keep_their_names():
     for model in (MODEL, SphericalKMeans(K, random_state=0).fit(X)):
         inspection = inspect(model)
         with pytest.warns(UserWarning, match="its columns in another order"):
-            assert inspection.explain(other) == inspection.explain(X)
+            assert inspection.quality(other) == inspection.quality(X)

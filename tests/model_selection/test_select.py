@@ -5,7 +5,6 @@ import json
 import numpy as np
 import pytest
 from sklearn.cluster import KMeans
-from sklearn.mixture import GaussianMixture
 
 from coview import (
     ConcatenatedViews,
@@ -42,14 +41,6 @@ def test_the_number_of_blobs_is_found():
     for model in (None, ConcatenatedViews(KMeans())):
         choice = select_clusters(data.views, model, range(2, 7), n_repeats=3, **HERE)
         assert choice.best_ == 4 and choice.criteria == ["stability"]
-
-
-def test_a_mixture_has_both_criteria():
-    data = make_blobs_views(120, n_clusters=3, std=0.7, random_state=1)
-    model = ConcatenatedViews(GaussianMixture(covariance_type="diag", reg_covar=1e-3))
-    choice = select_clusters(data.views, model, range(2, 6), n_repeats=2, **HERE)
-    assert choice.best_ == 3
-    assert choice.criteria == ["likelihood", "stability"]
 
 
 @pytest.mark.parametrize(("counts", "name"), [(True, "MultiViewPLSA"), (False, "SpectralClusteringViews")])

@@ -8,6 +8,8 @@ import pytest
 
 from coview import AutoClassifier, LinkPLSA, Report, Views, inspect, make_report
 from coview.datasets import make_topic_views
+from coview.inspection.reading import read_groups
+from coview.inspection.vectors import nearest_in_groups
 from coview.report.words import number
 
 N, K = 60, 3
@@ -46,10 +48,11 @@ def test_columns_of_vectors_are_no_words(report):
 
 
 def test_groups_have_the_objects_nearest_to_their_mean_vectors(report):
-    found = inspect(MODEL).explain(X, n_objects=3)
+    inspection = inspect(MODEL)
+    found = nearest_in_groups(inspection, X, read_groups(inspection, X).codes, "vector", 3)
     shown = report.summary["examples"]["nearest"]["vector"]
     assert {key: [thing["id"] for thing in things] for key, things in shown.items()} == {
-        group.key: group.nearest["vector"] for group in found
+        key: [X.ids[row] for row in rows] for key, rows in zip(inspection.groups, found)
     }
     assert "vector, nearest objects" in text_of(report)
 

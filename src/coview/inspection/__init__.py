@@ -36,14 +36,12 @@ from coview.inspection.memberships import SHARPNESS, both_sides, near_centers, o
 from coview.inspection.names import NAMED_BY_FEATURES
 from coview.inspection.preparation import Preparation
 from coview.inspection.records import Reading, Selection, Structure, Topics, Training
-from coview.inspection.vectors import GroupExplanation
 
 __all__ = [
     "KINDS",
     "NAMED_BY_FEATURES",
     "SHARPNESS",
     "Features",
-    "GroupExplanation",
     "Inspection",
     "Preparation",
     "Reading",

@@ -153,58 +153,47 @@ def describe_estimator(estimator: Any, views: Mapping[str, ViewInput]) -> Inspec
     ('cluster', ['0', '1'], [0.05, 5.0])
     """
     inputs = dict(views) or _matrix_input(estimator)
-    has = {name: hasattr(estimator, name) for name in ("predict", "predict_proba", "decision_function", "transform")}
+    predict, probabilities, margins, transform = (
+        getattr(estimator, name, None) for name in ("predict", "predict_proba", "decision_function", "transform")
+    )
     common: dict[str, Any] = {"views": inputs, "_features": _conventional_features(estimator, inputs)}
     if is_regressor(estimator):
-        return Inspection(estimator, "value", ["value"], _predict=estimator.predict, **common)
+        return Inspection(estimator, "value", ["value"], _predict=predict, **common)
+    graded = Structure(probabilities=probabilities is not None)
     if is_classifier(estimator):
         labels = np.asarray(estimator.classes_).tolist()
-        answer = estimator.predict_proba if has["predict_proba"] else None
-        if answer is None and has["decision_function"]:
-            answer = lambda X: softmax(both_sides(estimator.decision_function(X)))  # noqa: E731
+        if probabilities is None and margins is not None:
+            probabilities = lambda X: softmax(both_sides(margins(X)))  # noqa: E731
         counts = getattr(estimator, "class_count_", None)  # of naive Bayes
         transduction = getattr(estimator, "transduction_", None)
         training = Training(
             codes=None if transduction is None else label_codes(transduction, labels),
             n_labels=None if counts is None else round(float(np.sum(counts))),
         )
-        return Inspection(
-            estimator,
-            "class",
-            [str(label) for label in labels],
-            labels,
-            training=training,
-            structure=Structure(probabilities=has["predict_proba"]),
-            _memberships=answer,
-            _predict=estimator.predict,
-            **common,
-        )
+        common |= {"training": training, "structure": graded, "_memberships": probabilities, "_predict": predict}
+        return Inspection(estimator, "class", [str(label) for label in labels], labels, **common)
     if get_tags(estimator).estimator_type == "density_estimator":
         count = len(getattr(estimator, "weights_", ()))  # of a mixture
-        common["_log_likelihood"] = estimator.score
-        if has["predict_proba"]:
-            common |= {"_memberships": estimator.predict_proba, "structure": Structure(probabilities=True)}
-        return Inspection(estimator, "cluster", **numbered(count), **common)
+        return Inspection(
+            estimator, "cluster", **numbered(count), structure=graded, _memberships=probabilities, **common
+        )
     labels_ = getattr(estimator, "labels_", None)
     if is_clusterer(estimator) or labels_ is not None:
         known = np.asarray([] if labels_ is None else labels_).astype(np.int64)
-        asked = int(
-            getattr(estimator, "n_clusters", 0) or 0
-        )  # may have been set anew: there are never more than objects
-        count = max(int(known.max(initial=-1)) + 1, min(asked, len(known)) if len(known) else asked)
-        training = Training(codes=None if labels_ is None else known)
-        predict = estimator.predict if has["predict"] else None
-        embed = estimator.transform if has["transform"] else None
-        if not views and embed is not None and hasattr(estimator, "cluster_centers_"):  # distances from the centers
+        # may have been set anew: there are never more than objects
+        asked = int(getattr(estimator, "n_clusters", 0) or 0)
+        count = max(int(known.max(initial=-1)) + 1, min(asked, len(known) or asked))
+        if not views and transform is not None and hasattr(estimator, "cluster_centers_"):  # distances from the centers
             common["_memberships"] = lambda X: near_centers(estimator.transform(X))
             common["_keeping"] = lambda groups: replace(
                 describe_estimator(estimator, views),
                 _memberships=lambda X: near_centers(estimator.transform(X)[:, groups]),
             )
-        common |= {"training": training, "_predict": predict, "_embed": embed}
-        return Inspection(estimator, "cluster", **numbered(count), **common)
+        training = Training(codes=None if labels_ is None else known)
+        return Inspection(
+            estimator, "cluster", **numbered(count), training=training, _predict=predict, _embed=transform, **common
+        )
     count = int(getattr(estimator, "n_components_", 0) or len(getattr(estimator, "components_", ())))
-    transform = estimator.transform if has["transform"] else None
     return Inspection(estimator, "component", **numbered(count), _memberships=transform, **common)
 
 

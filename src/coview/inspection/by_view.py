@@ -7,6 +7,7 @@ one without any feature in these views; that is no opinion of the views, and suc
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -69,7 +70,7 @@ def read_as_fitted(inspection: Inspection, n_objects: int) -> Reading | None:
 def try_views(names: tuple[str, ...], ask: Any) -> tuple[dict[str, Any], dict[str, Any], dict[str, str]]:
     """Ask for each view alone, and for all views but each; keep what is refused.
 
-    `ask` is a function of a list of views. A model may refuse some, such as one that clusters by its best view only.
+    `ask` is a function of a tuple of views. A model may refuse some, such as one that clusters by its best view only.
 
     Returns
     -------
@@ -81,26 +82,17 @@ def try_views(names: tuple[str, ...], ask: Any) -> tuple[dict[str, Any], dict[st
     >>> try_views(("a", "b"), "+".join)
     ({'a': 'a', 'b': 'b'}, {'a': 'b', 'b': 'a'}, {})
     """
-    alone: dict[str, Any] = {}
-    without: dict[str, Any] = {}
+    answers: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
     refused: dict[str, str] = {}
-    if len(names) < 2:
-        return alone, without, refused
-    for name in names:
-        try:
-            alone[name] = ask([name])
-        except (CoviewError, ValueError) as error:
-            refused[name] = str(error)
-    for name in names:
-        others = [other for other in names if other != name]
-        try:
-            if len(others) > 1:
-                without[name] = ask(others)
-            elif others[0] in alone:
-                without[name] = alone[others[0]]
-        except (CoviewError, ValueError) as error:
-            refused.setdefault(name, str(error))
-    return alone, without, refused
+    asked = cache(ask)  # of two views, each is all but the other
+    for name in names if len(names) > 1 else ():
+        others = tuple(other for other in names if other != name)
+        for found, some in zip(answers, ((name,), others)):
+            try:
+                found[name] = asked(some)
+            except (CoviewError, ValueError) as error:
+                refused.setdefault(name, str(error))
+    return *answers, refused
 
 
 def read_by_view(inspection: Inspection, views: Views, whole: Reading | None = None) -> ViewReadings:
@@ -111,7 +103,7 @@ def read_by_view(inspection: Inspection, views: Views, whole: Reading | None = N
     """
     described = inspection.preparation.described_objects(views)
 
-    def read(names: list[str]) -> Reading:
+    def read(names: tuple[str, ...]) -> Reading:
         reading = read_objects(inspection, views.select(*names))
         return reading.only(np.any([described[name] for name in names], axis=0))
 

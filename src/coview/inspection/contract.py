@@ -40,7 +40,6 @@ from coview.inspection.prevalence import group_prevalence, named_columns
 from coview.inspection.quality import group_quality
 from coview.inspection.reading import read_groups
 from coview.inspection.records import Selection, Structure, Training
-from coview.inspection.vectors import GroupExplanation, explain_groups
 from coview.utils.docs import shared_parameters
 from coview.utils.messages import did_you_mean, listed, printable, quantity, short
 from coview.utils.tables import ResultTable
@@ -114,8 +113,6 @@ class Inspection:
         Returns names that groups keep though others were edited, by key.
     _profiles : function or None
         Returns features x groups by view, of a mixture.
-    _log_likelihood : function of X or None
-        Returns the mean over objects, of a density.
     _label_sets : function of X or None
         Returns objects x labels, under an ontology.
     _transform : function of X or None
@@ -157,7 +154,6 @@ class Inspection:
     _keeping: Callable[[np.ndarray], Inspection] | None = None
     _kept_names: Callable[[], Mapping[str, str]] = dict
     _profiles: Callable[[], dict[str, np.ndarray]] | None = None
-    _log_likelihood: Callable[[Any], float] | None = None
     _label_sets: Answer | None = None
     _transform: Answer | None = None
     _edits: tuple[Inspection, Answer] | None = None
@@ -311,43 +307,6 @@ class Inspection:
         features = described_features(self, view)
         return None if features is None else features.weights
 
-    def explain(self, X: Any = None, *, n_features: int = 10, n_objects: int = 5) -> list[GroupExplanation]:
-        """Explain each group view by view: by its features, and by its nearest objects where a view holds vectors.
-
-        The columns of an embedding have no meaning of their own: a group is seen there from the objects nearest to
-        its mean vector, and from the words of the other views. Columns of measurements that have names are ranked by
-        how far the mean of the group lies from that of all objects, in standard deviations.
-
-        Parameters
-        ----------
-        X : what the model takes, optional
-            Objects, such as those of the fit. Without them there are no nearest objects, and models that say nothing
-            of features have none. A clusterer without `predict` takes none: it would not know which objects these are.
-        n_features : int, default=10
-            Most features of a group in a view.
-        n_objects : int, default=5
-            Most nearest objects of a group in a view of vectors.
-
-        Returns
-        -------
-        list of GroupExplanation
-            With "key", "name", "features" and "nearest", in the order of `groups`.
-
-        Examples
-        --------
-        >>> from coview import LinkPLSA, Views, inspect
-        >>> words, vectors = np.array([[3, 0], [4, 1], [0, 5]]), np.array([[0.9, 0.1], [0.8, -0.1], [-0.9, 0.2]])
-        >>> X = Views(words=words, vector=vectors, ids=["a", "b", "c"], feature_names={"words": ["fox", "sea"]})
-        >>> for group in inspect(LinkPLSA(2, random_state=0).fit(X)).explain(X, n_features=1):
-        ...     print(group.name, group.features["words"][0][0], sorted(group.nearest["vector"]))
-        fox fox ['a', 'b']
-        sea sea ['c']
-        """
-        check_count("n_features", n_features, 0)
-        check_count("n_objects", n_objects, 0)
-        views = None if X is None else self.preparation.prepare_views(X)
-        return explain_groups(self, views, self._codes_of(views), n_features, n_objects)
-
     def quality(self, X: Any, *, n_features: int = 10) -> ResultTable:
         """Compute how good each group is to read, view by view: the coherence and exclusivity of its first features.
 
@@ -381,7 +340,7 @@ class Inspection:
         self._check_groups()
         views = self.preparation.prepare_views(X)
         needs = any(described_features(self, view) is None for view in self.views)
-        return group_quality(self, views, self._codes_of(views, as_fitted=True) if needs else None, n_features)
+        return group_quality(self, views, self._codes_of(views) if needs else None, n_features)
 
     def hierarchy(self, X: Any = None) -> GroupHierarchy:
         """Join the groups into a tree by how alike their features are, in all views.
@@ -408,7 +367,7 @@ class Inspection:
         """
         self._check_groups()
         views = None if X is None else self.preparation.prepare_views(X)
-        return group_hierarchy(self, views, self._codes_of(views, as_fitted=True))
+        return group_hierarchy(self, views, self._codes_of(views))
 
     def prevalence(self, X: Any, by: Any, *, n_bins: int | None = None) -> ResultTable:
         """Compute how prevalent each group is over time, by a number or by a category, with intervals.
@@ -569,16 +528,16 @@ class Inspection:
         if not self.groups or self.kind not in ("topic", "cluster", "class"):
             raise ViewsError(f"{self.name} has no topics, clusters or classes; it gives a {self.kind} of each object.")
 
-    def _codes_of(self, views: Views | None, as_fitted: bool = False) -> np.ndarray | None:
+    def _codes_of(self, views: Views | None) -> np.ndarray | None:
         """Positions of the groups of objects; None for a model without groups, and without objects.
 
-        With `as_fitted`, as many objects as at the fit of a clusterer without `predict` are taken to be the same.
+        As many objects as at the fit of a clusterer without `predict` are taken to be the same.
         """
         if views is None:
             return None
         codes = read_groups(self, views, prepared=True).codes
         if codes is None and self.training.codes is not None:
-            if as_fitted and len(self.training.codes) == len(views):
+            if len(self.training.codes) == len(views):
                 return self.training.codes
             raise ViewsError(
                 f"{self.name} has no predict, and knows the clusters of the objects of its fit only by their order: it "

@@ -13,19 +13,13 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import f1_score
 
-from coview.engines.neighbors import find_neighbors
 from coview.inspection.contract import Inspection
 from coview.inspection.memberships import label_codes
 from coview.inspection.records import Reading
 from coview.metrics import clustering_accuracy, normalized_mutual_info, pairwise_f1
 from coview.utils.jsonable import to_jsonable
-from coview.utils.sampling import sample_positions
-from coview.views.arrays import unit_rows
 
-__all__ = ["confusion", "fit_curves", "label_measures", "main_measure", "measure", "neighbor_share"]
-
-NEIGHBORS = 10
-NEIGHBOR_OBJECTS = 3_000
+__all__ = ["confusion", "fit_curves", "label_measures", "main_measure", "measure"]
 
 _TITLES = {
     "objective": "Objective",
@@ -70,10 +64,7 @@ def label_measures(
 ) -> Iterator[dict[str, Any]]:
     """Yield measures of a reading against labels (positions in `classes`, -1 for none), the main one first."""
     known = y >= 0
-    if reading.codes is None:
-        if reading.memberships is not None:
-            value = neighbor_share(reading.memberships[known], y[known])
-            yield measure("same label among neighbors", value, f"share of the {NEIGHBORS} nearest objects")
+    if reading.codes is None:  # positions in a space are no groups
         return
     truth, codes = y[known], reading.codes[known]
     if inspection.kind == "class":
@@ -95,20 +86,9 @@ def groups_of(classes: np.ndarray, inspection: Inspection) -> np.ndarray:
 
 
 def main_measure(inspection: Inspection, reading: Reading, y: np.ndarray, classes: np.ndarray) -> float | None:
-    """Return the first of `label_measures` alone, to compare views; None where there is no label."""
+    """Return the first of `label_measures` alone, to compare views; None where there is no label, and no group."""
     first = next(label_measures(inspection, reading, y, classes), None) if (y >= 0).any() else None
     return None if first is None else first["value"]
-
-
-def neighbor_share(positions: np.ndarray, y: np.ndarray, k: int = NEIGHBORS, seed: int = 0) -> float:
-    """Return the share of the k nearest other objects (by cosine) that have an object's own label, on a sample."""
-    rows = sample_positions(len(positions), NEIGHBOR_OBJECTS, seed)
-    k = min(k, len(rows) - 1)
-    if k < 1:
-        return float("nan")
-    some, labels = positions[rows], y[rows]
-    _, near = find_neighbors(unit_rows(some), k)
-    return float(np.mean(labels[near] == labels[:, None]))
 
 
 def confusion(

@@ -21,12 +21,11 @@ from coview.exceptions import ParameterError, ViewsError
 from coview.inspection.adapters import inspect
 from coview.inspection.choice import views_that
 from coview.inspection.contract import GROUP_NOUNS, NAMED_BY_FEATURES, Inspection, answers
-from coview.inspection.features import feature_names, is_measured
+from coview.inspection.features import feature_names, features_by_view, group_names, is_measured, top_features
 from coview.inspection.names import WORDS, choose_words, distinct_names, log_odds, sum_worth
 from coview.inspection.objects import typical_objects
 from coview.inspection.phrases import count_phrases
 from coview.inspection.reading import read_groups, read_training
-from coview.inspection.vectors import explain_groups
 from coview.utils.messages import cut, did_you_mean, listed, printable, short
 from coview.utils.progress import counted, progress
 from coview.utils.sampling import sample_positions
@@ -283,42 +282,42 @@ def _cleaned(answer: Any) -> str:
 
 def _cards(inspection: Inspection, X: Any, n_words: int, kept: Mapping[str, str]) -> list[GroupCard]:
     """What is known of each group, by objects where there are any; names of `kept` groups are these."""
-    groups, kind = inspection.groups, inspection.kind
-    if X is None:
-        reading = read_training(inspection)
-        told = explain_groups(inspection, None, None, N_FEATURES, 0)
-        cards = [GroupCard(one.key, kind, one.name, features=one.features) for one in told]
-    else:
+    groups, views, texts = inspection.groups, None, dict[str, list[str]]()
+    codes, ids = read_training(inspection).codes, range(0)
+    phrases: list[list[str]] = [[] for _ in groups]
+    typical: list[list[int]] = [[] for _ in groups]
+    if X is not None:
         views = inspection.preparation.prepare_views(X)
         rows = sample_positions(len(views), MOST_OBJECTS)
-        texts: dict[str, list[str]] = {}
         if inspection.preparation.front is not None and not isinstance(X, Views):
             texts = {view: [part[row] for row in rows] for view, part in inspection.preparation.raw_texts(X).items()}
         views = views[rows]
         reading = read_groups(inspection, views, prepared=True)
-        if reading.codes is None:
+        codes, ids = reading.codes, range(len(views)) if views.ids is None else views.ids
+        if codes is None:
             raise ViewsError(f"{inspection.name} cannot tell which groups these objects are in: leave them out.")
-        ids = range(len(views)) if views.ids is None else views.ids
-        told = explain_groups(inspection, views, reading.codes, N_FEATURES, 0)
-        phrases = _find_phrases(inspection, views, reading.codes, texts, max(n_words, N_FEATURES))
+        phrases = _find_phrases(inspection, views, codes, texts, max(n_words, N_FEATURES))
         typical = typical_objects(reading, len(groups), views, N_OBJECTS)
-        cards = [
-            GroupCard(
-                one.key,
-                kind,
-                ", ".join(found[:n_words]) or one.name,
-                features=one.features,
-                phrases=found,
-                objects=[ids[row] for row in own],
-                texts=[{view: part[row][:SHOWN_LETTERS] for view, part in texts.items()} for row in own if texts],
-            )
-            for one, found, own in zip(told, phrases, typical)
-        ]
-    sizes = None if reading.codes is None else np.bincount(reading.codes[reading.codes >= 0], minlength=len(groups))
-    names = [kept.get(card.key, cut(printable(card.name), LONGEST_FOUND)) for card in cards]
+    features = {
+        view: top_features(part, feature_names(inspection, view, views), N_FEATURES)
+        for view, part in features_by_view(inspection, views, codes).items()
+    }
+    found = [", ".join(said[:n_words]) for said in phrases]
+    named = [own or other for own, other in zip(found, group_names(inspection, views, codes))]
+    names = [kept.get(key, cut(printable(name), LONGEST_FOUND)) for key, name in zip(groups, named)]
+    sizes = None if codes is None else np.bincount(codes[codes >= 0], minlength=len(groups)).tolist()
     return [
-        replace(card, name=name, size=None if sizes is None else int(sizes[k]))
-        for k, (card, name) in enumerate(zip(cards, distinct_names(names, groups, kept)))
+        GroupCard(
+            groups[k],
+            inspection.kind,
+            name,
+            None if sizes is None else sizes[k],
+            {view: [(feature, weight) for feature, weight, _ in lists[k]] for view, lists in features.items()},
+            phrases[k],
+            [ids[row] for row in typical[k]],
+            [{view: part[row][:SHOWN_LETTERS] for view, part in texts.items()} for row in typical[k] if texts],
+        )
+        for k, name in enumerate(distinct_names(names, groups, kept))
     ]
 
 

@@ -23,7 +23,6 @@ __all__ = [
     "can_transform",
     "embed_objects",
     "expected_features",
-    "mean_log_likelihood",
     "output_names",
     "predict_label_sets",
     "read_groups",
@@ -106,13 +105,6 @@ def expected_features(inspection: Inspection, X: Any) -> dict[str, tuple[np.ndar
     else:
         mixtures = {view: dense(part) for view, part in inspection._memberships_by_view(views).items()}
     return {view: (mixtures[view], part.T) for view, part in inspection._profiles().items() if view in mixtures}
-
-
-def mean_log_likelihood(inspection: Inspection, X: Any) -> float | None:
-    """Return the mean log-likelihood of objects under a density model, or None for other models."""
-    if inspection._log_likelihood is None:
-        return None
-    return float(inspection._log_likelihood(inspection.preparation.prepare(X)))
 
 
 def without_groups(inspection: Inspection, groups: Collection[int]) -> Inspection:

@@ -9,49 +9,18 @@ of other groups are not asked: one that lies near, but belongs elsewhere by its 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from coview.engines.neighbors import find_neighbors
-from coview.inspection.features import (
-    described_features,
-    feature_names,
-    features_by_view,
-    group_names,
-    holds_vectors,
-    top_features,
-)
+from coview.inspection.features import described_features
 from coview.views.views import Views
 
 if TYPE_CHECKING:
     from coview.inspection.contract import Inspection
 
-__all__ = ["GroupExplanation", "explain_groups", "nearest_in_groups", "rank_nearest_rows"]
-
-
-@dataclass(frozen=True)
-class GroupExplanation:
-    """What makes one group.
-
-    Parameters
-    ----------
-    key : str
-        Number or class, as in `Inspection.groups`.
-    name : str
-        A name for people, as in `Inspection.group_names`.
-    features : dict of lists of (feature, weight)
-        By view, the features that set the group apart, first the strongest. The weight of a measurement is how far its
-        mean in the group lies from that of all objects, in standard deviations. Views of vectors have no entry.
-    nearest : dict of lists
-        By view of vectors, ids (else rows) of the group's objects nearest to its mean vector; empty without objects.
-    """
-
-    key: str
-    name: str
-    features: dict[str, list[tuple[str, float]]] = field(default_factory=dict)
-    nearest: dict[str, list[Any]] = field(default_factory=dict)
+__all__ = ["nearest_in_groups", "rank_nearest_rows"]
 
 
 def rank_nearest_rows(
@@ -97,33 +66,3 @@ def nearest_in_groups(inspection: Inspection, views: Views, codes: np.ndarray, v
     have = views.present[:, views.names.index(view)]
     means = None if features is None else features.weights
     return rank_nearest_rows(views[view], np.where(have, codes, -1), len(inspection.groups), n, means)
-
-
-def explain_groups(
-    inspection: Inspection, views: Views | None, codes: np.ndarray | None, n_features: int, n_objects: int
-) -> list[GroupExplanation]:
-    """Explain each group by features, and by objects in views of vectors; see `Inspection.explain`."""
-    names = group_names(inspection, views, codes)
-    features = {
-        view: top_features(
-            part,
-            feature_names(inspection, view, views),
-            n_features,
-            by="signed" if inspection.kind == "component" else "distinctive",
-        )
-        for view, part in features_by_view(inspection, views, codes).items()
-    }
-    nearest = {}
-    if views is not None and codes is not None:
-        vectors = [view for view in inspection.views if view in views and holds_vectors(inspection, view, views)]
-        nearest = {view: nearest_in_groups(inspection, views, codes, view, n_objects) for view in vectors}
-    ids: Any = None if views is None or views.ids is None else views.ids.tolist()
-    return [
-        GroupExplanation(
-            key,
-            names[k],
-            {view: [(name, weight) for name, weight, _ in lists[k]] for view, lists in features.items()},
-            {view: [row if ids is None else ids[row] for row in rows[k]] for view, rows in nearest.items()},
-        )
-        for k, key in enumerate(inspection.groups)
-    ]

@@ -4,7 +4,7 @@ Each repeat draws two subsamples of the objects. The model is fitted on both:
 
     likelihood  of objects outside the first one. Of topic models by completion: each object's tokens are dealt into two
                 halves, its mixture is found from one, and the other is scored, per token. (Scored on what the mixture
-                was found from, more topics would always look better.) Of Gaussian mixtures per object.
+                was found from, more topics would always look better.)
     stability   adjusted Rand index of the two clusterings, on the objects that both subsamples have
 """
 
@@ -25,7 +25,7 @@ from coview.auto.preparation import counted_views
 from coview.catalog import resolve
 from coview.clustering.spectral import SpectralClusteringViews
 from coview.inspection import inspect
-from coview.inspection.reading import expected_features, mean_log_likelihood
+from coview.inspection.reading import expected_features
 from coview.model_selection.jobs import JobOutcome, run_jobs, show_jobs
 from coview.model_selection.methods import set_seed
 from coview.model_selection.scores import cluster_labels
@@ -282,17 +282,13 @@ def _repeat(plan: _Plan, setting: Mapping[str, Any], r: int) -> dict[str, float]
 
 
 def compute_held_out_likelihood(model: Any, views: Views, seed: int) -> float | None:
-    """Mean log-likelihood of new objects under a fitted model: per token by completion, or per object; None without."""
-    fitted = inspect(model)
-    density = mean_log_likelihood(fitted, views)
-    if density is not None:
-        return density
+    """Mean log-likelihood per token of new objects under a topic model, by completion; None of other models."""
     rng = np.random.default_rng(seed)
     # document completion (Wallach et al. 2009): one half tells the mixture, the other one is predicted
     halves = {name: split_counts(matrix, rng) for name, matrix in views.items()}
     known = {name: half for name, (half, _) in halves.items()}
     expected = expected_features(
-        fitted, Views(known, ids=views.ids, present=views.present, feature_names=views.feature_names)
+        inspect(model), Views(known, ids=views.ids, present=views.present, feature_names=views.feature_names)
     )
     if not expected:
         return None

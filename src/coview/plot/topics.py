@@ -104,7 +104,7 @@ class TopicsDisplay:
             if any(holds_vectors(inspection, view, objects) for view in inspection.views):
                 raise ValueError(
                     f"The views of {inspection.name} hold vectors, whose columns have no names to draw. Use "
-                    "inspect(model).explain(X) for the objects nearest to each mean vector."
+                    "describe(model, X) for the objects nearest to each mean vector."
                 )
             raise ValueError(
                 f"{inspection.name} does not describe its groups by features. If it has groups, pass X to draw "

@@ -199,8 +199,8 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LoopMixin,
 
         Of a Gaussian view they are the columns whose mean over the objects of the topic, weighted by their
         memberships, lies farthest from that of all objects, with this distance in standard deviations, negative where
-        it lies below. Vectors whose columns have no names are refused: `inspect(model).explain(X)` explains them by
-        objects.
+        it lies below. Vectors whose columns have no names are refused: `describe(model, X)` has the objects
+        nearest to their means.
 
         Parameters
         ----------
@@ -228,7 +228,7 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LoopMixin,
             if names is None:
                 raise ViewsError(
                     f"View {view!r} holds vectors, and its columns have no names: one of them alone says nothing. Use "
-                    "inspect(model).explain(X) for the objects nearest to each mean vector, or name the columns."
+                    "describe(model, X) for the objects nearest to each mean vector, or name the columns."
                 )
             ranked = top_features(self._as_features(view, weights[view]), names, n)
             return [[(name, deviation) for name, deviation, _ in row] for row in ranked]

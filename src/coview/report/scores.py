@@ -233,12 +233,12 @@ def score_views(
 ) -> dict[str, Any]:
     """Return the section on views: how well each does alone and how the model does without it, and their agreement.
 
-    Without labels (`y` as positions in `classes`, -1 for none) a view is compared with the reading from all views. Of a
-    view alone, objects count that have a feature in it ("n_objects"), and "whole" of its row is the reading of these
-    from all views; else those count that have a feature in any view. "best" is the view that does best for all these,
-    where an object without it is in no group.
+    Without labels (`y` as positions in `classes`, -1 for none), or groups, a view is compared with the reading from all
+    views. Of a view alone, objects count that have a feature in it ("n_objects"), and "whole" of its row is the reading
+    of these from all views; else those count that have a feature in any view. "best" is the view that does best for all
+    these, where an object without it is in no group.
     """
-    labels = y if y is not None and (y >= 0).any() else None
+    labels = y if y is not None and (y >= 0).any() and readings.whole.codes is not None else None
 
     def agree(reading: Reading, rows: np.ndarray) -> float | None:
         return agreement(reading.take(rows), readings.whole.take(rows))
@@ -270,8 +270,6 @@ def score_views(
             rows.append(row)
     if labels is None:
         measured = "agreement with all views"
-    elif readings.whole.codes is None:
-        measured = "same label among neighbors"
     else:
         measured = "accuracy" if inspection.kind == "class" else "NMI"
     return {
