@@ -166,8 +166,7 @@ def test_numbers_names_and_edits_stay(tmp_path):
     assert after.numbers_ == [*numbers, max(numbers) + 1] and after.log() == model.log()
     names = dict(zip(inspect(after).groups, inspect(after).group_names))
     assert (names["1"], names["2"]) == ("both", "two")
-    born = after.numbers_[-1]
-    assert found["group"] == ["0", "1", "2", "3", "4", str(born)] and len(found.model.estimator_.updates_) == 1
+    assert found["group"] == [str(number) for number in after.numbers_] and len(found.model.estimator_.updates_) == 1
     assert len(after.labels_) == 1300 and (after.labels_[900:920] == after.numbers_[-1]).all()
     save(after, tmp_path / "m.coview")
     assert_allclose(load(tmp_path / "m.coview").transform(new), after.transform(new))
@@ -184,7 +183,7 @@ def test_a_pipeline_of_texts_is_updated_from_files(tmp_path):
     pipeline.fit({"text": rows[:200] + [" ".join(word for subject in subjects for word in subject)] * 3})
     set_group_names(pipeline, {0: "first"})
     save(pipeline, tmp_path / "m.coview")
-    (tmp_path / "new.csv").write_text("text\n" + "\n".join(rows[200:]), encoding="utf-8")
+    (tmp_path / "new.csv").write_text("text\nyak yak\n" + "\n".join(rows[200:]), encoding="utf-8")
     words = ["update", str(tmp_path / "m.coview"), str(tmp_path / "new.csv"), "-o", str(tmp_path / "n.coview")]
     ran = CliRunner().invoke(make_commands(["update"]), [*words, "--json"])
     assert ran.exit_code == 0, ran.output
@@ -195,6 +194,7 @@ def test_a_pipeline_of_texts_is_updated_from_files(tmp_path):
     assert again.memberships({"text": ["snow and ice"]})[0, 2] > 0.9
     shown = CliRunner().invoke(make_commands(["update"]), words[:3])
     assert "200 new objects" in shown.stdout and "Nothing was written" in shown.stdout
+    assert "0.1% of the words are unknown to the model and left out: 'yak' (2)." in shown.stdout
 
 
 def test_evidence_names_the_topics_of_an_edited_model_as_the_table_does():
@@ -210,7 +210,7 @@ def test_evidence_names_the_topics_of_an_edited_model_as_the_table_does():
     new = draw(rng, np.column_stack([theta[:, :4], theta[:, 4] * side, theta[:, 4] * ~side]), apart)
     found = update(edited, new)
     evidence, born = dict(zip(found["group"], found["evidence"])), found["group"][-1]
-    assert int(born) > 5 and evidence[born].startswith(f"part of {held}, leads")
+    assert int(born) > 5 and evidence[born].startswith(f"part of {held}; ")
     assert evidence[str(held)] == f"its objects make two topics, one is {born}"
     told = {event["group"]: event["evidence"] for event in inspect(found.model).structure.updates[0]["events"]}
     assert told[str(held)] == evidence[str(held)]
@@ -247,3 +247,24 @@ def test_models_that_cannot_be_updated_are_refused(make, says):
         update(make(X), X)
     with pytest.raises(ParameterError, match="10 objects or more"):
         update(PLSA(2, max_iter=2).fit(X), X[:5])
+
+
+def test_what_was_split_or_dropped_by_hand_is_not_found_again():
+    rng = np.random.default_rng(0)
+    F = topics(rng, 6)
+    old, new = (draw(rng, rng.dirichlet(np.full(6, 0.1), n), F) for n in (600, 400))
+    model = LinkPLSA(5, max_iter=60, random_state=0).fit(old)
+    found = update(model, new)
+    whole, part = (key for key, event in zip(found["group"], found["event"]) if event == "split")
+    assert found["evidence"][int(part)].startswith(f"part of {whole}; ") and "Without a reference" in found.title
+    edited = edit(model).split(int(whole), old)
+    apart = update(edited, new)
+    assert set(apart["event"]) <= {"kept", "drifted"}
+    found = update(edited.drop(0).merge([1, 2]), new)
+    assert found["group"] == ["1", "3", "4", "5"] and "born" not in found["event"]
+    assert_allclose(found["now"][0], sum(apart["now"][1:3]))
+    with pytest.raises(ParameterError, match="must hold new objects"):
+        update(model, old[:300])
+    both = Views({name: np.vstack([old[name], new[name]]) for name in old.names})
+    with pytest.warns(UserWarning, match="600 of 1,000 new objects are known"):
+        update(model, both)

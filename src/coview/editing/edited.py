@@ -627,6 +627,12 @@ class EditedModel(MultiViewEstimator):
         return EditedGroups(self.inner_numbers_.tolist(), self.edits_)
 
     @property
+    def ever_groups(self) -> EditedGroups:
+        """The groups with those that were dropped or marked as noise, whose objects the model knows nevertheless."""
+        edits = [record for record in self.edits_ if record["edit"] not in ("drop", "noise")]
+        return EditedGroups(self.inner_numbers_.tolist(), edits)
+
+    @property
     def _models(self) -> list[Inspection]:
         """The model inside, and those of the splits."""
         return [inspect(model) for model in (self.estimator_, *(split["model"] for split in self.splits_))]
@@ -636,11 +642,6 @@ class EditedModel(MultiViewEstimator):
         """Numbers of the groups, in the order of the columns of `transform`; noise is none of them."""
         check_is_fitted(self)
         return self._groups.shown
-
-    @property
-    def gone(self) -> dict[int, str]:
-        """What became of numbers that are no longer those of groups."""
-        return dict(self._groups.gone)
 
     @property
     def labels_(self) -> np.ndarray:

@@ -108,6 +108,10 @@ class EditedGroups:
         """Whether all groups are those of the model inside, as they were."""
         return not self.noise and list(self.columns.values()) == [[(0, j)] for j in range(self.widths[0])]
 
+    def roots(self, columns: Iterable[Column]) -> set[int]:
+        """Return the groups of the model inside that some columns are parts of, by position."""
+        return set().union(*({j} if not model else self.roots(self.divided[model]) for model, j in columns))
+
     def check(self, number: int) -> int:
         """Return the number of a group; one that is none is refused with what became of it."""
         if number in self.gone:

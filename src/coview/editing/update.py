@@ -11,7 +11,7 @@ topics drawn around the old ones as widely as the prior counts leave open (Diric
     born      on one half of the rows a distribution is learned beside p(f | d); in the other half it is the largest
               part of more objects than of objects drawn from the old model, or of old ones (`reference`)
     split     likewise, but what it explains was in the old rows too, in one topic with something else
-    died      the share is lower than it was, and it leads no more of the rows than of rows drawn without it
+    died      it leads less than 1 % of the objects, and less than a tenth of the share that it led
     merged    two topics come together in the same objects, where one topic of both explains the rows as well as it
               explains rows drawn from it
     drifted   H(old, new) / H(half, half), H the squared Hellinger distance of the distributions of a topic in the old
@@ -25,6 +25,8 @@ x_d - E x_d is zero for each feature, whatever the words of an object do.
 from __future__ import annotations
 
 import copy
+from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,7 +36,7 @@ from sklearn.cluster import KMeans
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import normalize
 
-from coview.editing.edited import EditedModel, hold
+from coview.editing.edited import EditedModel, edit, hold
 from coview.engines.protocol import Holder, State, Tree, floating_type, tree_map
 from coview.exceptions import ParameterError
 from coview.inspection import inspect
@@ -42,8 +44,9 @@ from coview.plsa.link import LinkPLSA
 from coview.plsa.multiview import DualPLSA, MultiViewPLSA
 from coview.plsa.plsa import PLSA
 from coview.plsa.steps import FEATURE_FLOOR, ROW_FLOOR
+from coview.preprocessing.vectorizer import TextVectorizer
 from coview.utils.loading import load_member
-from coview.utils.messages import listed, quantity
+from coview.utils.messages import cut, listed, quantity
 from coview.utils.tables import ResultTable
 from coview.utils.warn import warn_user
 from coview.validation import base_seed, check_number
@@ -53,15 +56,16 @@ from coview.views.views import Views
 __all__ = ["Update", "update"]
 
 LEVEL = 0.05  # share of streams that do not change in which something is found
-LEAST = 0.01  # share of the rows that a new topic must lead
+LEAST = 0.01  # share of the rows that a new topic must lead, and one that has died must not
 LEAST_GAIN = 0.5  # and by how much it raises log p of each token that it explains, or it is old topics in other words
 MOST_NEW = 10  # topics of one update
 Event = tuple[Any, ...]  # what, its p-value, the evidence with gaps for topics, and their positions
+NEWS = ("group", "event", "now", "p_value", "evidence")  # what a model keeps of an event
 EVENTS = ("kept", "drifted", "born", "split", "merged", "died")
 N_DRAWS = 19  # of rows from the old model: the least number that tells a level of 5 %
 CLUSTERS, WORST = 8, 0.3  # where a new topic is looked for: clusters of the worst explained rows
 EM_STEPS, UPDATE_STEPS = 25, 30
-FALLEN = 0.25  # of its share is left to a topic that may have died
+FALLEN = 0.1  # of the objects that a topic led, at most, are led by one that has died
 TOGETHER = 0.5  # correlation of two topics over objects from which they may be one
 
 
@@ -140,42 +144,54 @@ def update(
     >>> found["group"], len(found.model.memberships_)
     (['0', '1', '2'], 300)
     """
-    held, inner = _open(model)
-    rows = _read(model, inner, X)
-    _warn_of_known(inner._object_ids, rows.ids)
-    old = None if reference is None else _read(model, inner, reference)
-    n_old = len(inner.memberships_)
-    strength = n_old if strength is None else check_number("strength", strength, positive=True)
-    rng, before = np.random.default_rng(base_seed(random_state)), inner.memberships_.mean(axis=0, dtype=np.float64)
-    stream, grown = Stream(inner, rows, before * strength), inner
+    held, edited, inner = _open(model)
+    about, rng = inspect(model), np.random.default_rng(base_seed(random_state))
+    rows = _read(about, inner, X)
+    _check_new(inner, rows)
+    old = None if reference is None else _read(about, inner, reference)
+    strength = len(inner.memberships_) if strength is None else check_number("strength", strength, positive=True)
+    groups = edited.ever_groups
+    grown, explaining, origins = inner, inner, [*range(inner.memberships_.shape[1])]
+    n_topics = len(origins)
+    for split, divided in zip(edited.splits_, groups.divided[1:]):  # what was split by hand is known apart
+        parts = split["model"]._profiles(tuple(rows.names))
+        for each in zip(*(part.T for part in parts.values())):
+            explaining = add_topic(explaining, dict(zip(parts, each)), rows.names)
+            origins.append(min(groups.roots(divided)))
     added: list[NewTopic] = []
-    while len(added) < MOST_NEW and (found := stream.find_new(rng, old)):
+    stream = Stream(explaining, rows, strength)
+    others = stream.draw(rng) if old is None else old
+    while len(added) < MOST_NEW and (found := stream.find_new(rng, others)):
+        origins.append(n_topics + len(added))
         added.append(found)
-        grown = add_topic(grown, found.profiles, rows.names)
-        stream = Stream(grown, rows, np.append(before, [0.0] * len(added)) * strength)
-    sizes, shares = np.append(before, [0.0] * len(added)), np.append(before, [np.nan] * len(added))
-    if old is not None:
-        n_old, shares = len(old), stream.read(old).mixtures.mean(axis=0)
-    events = stream.tell_events(rng, np.nan_to_num(shares), n_old)
-    for g, found in enumerate(added, start=len(before)):
-        events[g] = ("born", found.p_value, found.evidence)
-        if found.parent is not None:
-            events[g] = ("split", found.p_value, "part of {}, " + found.evidence, found.parent)
-            events[found.parent] = ("split", found.p_value, "its objects make two topics, one is {}", g)
-    learned = learn(grown, rows, sizes * strength)
-    vars(inner).update(vars(learned))
-    if isinstance(held, EditedModel):
-        held.take_update(rows, len(added))
-    return _make_table(held, inner, events, shares, stream, len(rows))
+        grown, explaining = (add_topic(each, found.profiles, rows.names) for each in (grown, explaining))
+        stream = Stream(explaining, rows, strength)
+    stream = Stream(grown, rows, strength)
+    theirs = stream.read(others)
+    events = stream.tell_events(rng, None if old is None else theirs)
+    for g, new in enumerate(added, start=n_topics):
+        now, then = (part.mixtures[:, g].mean() for part in (stream.rows, theirs))
+        text = f"{now:.1%} of these objects, {then:.1%} of "
+        text += "objects drawn from the old model" if old is None else "the reference"
+        events[g] = ("born", new.p_value, text)
+        if new.parent is not None:
+            parent = origins[new.parent]
+            events[g] = ("split", new.p_value, "part of {}; " + text, parent)
+            events[parent] = ("split", new.p_value, "its objects make two topics, one is {}", g)
+    vars(inner).update(vars(learn(grown, rows, strength)))
+    edited.take_update(rows, len(added))
+    notes = [_describe_unknown(about.preparation, X)]
+    if old is None and added:
+        notes.append("Without a reference, what is born or split may have been in the old objects already.")
+    return _make_table(held, inner, stream, _tell_groups(edited, inner, stream, events, old, n_topics), notes)
 
 
 # -- the model and its rows
 
 
-def _open(model: Any) -> tuple[Any, Any]:
-    """A copy of a model, and the estimator inside it."""
-    held = hold(model)
-    inner = held
+def _open(model: Any) -> tuple[Any, EditedModel, Any]:
+    """A copy of a model, the same as an edited model, and the estimator inside."""
+    held = inner = hold(model)
     if isinstance(held, EditedModel):
         inner = held.estimator_ = hold(held.estimator_)
     while isinstance(inner, Pipeline):
@@ -186,19 +202,18 @@ def _open(model: Any) -> tuple[Any, Any]:
             "Fit others again on all objects.",
             parameter="model",
         )
-    about = inspect(model)
     if vectors := inner._vector_views():
         raise ParameterError(
-            f"must be a model of counts, but {about.name} takes {listed(list(vectors))} as vectors: fit it again on "
-            "all objects.",
+            f"must be a model of counts, but {type(inner).__name__} takes {listed(list(vectors))} as vectors: fit it "
+            "again on all objects.",
             parameter="model",
         )
-    return held, inner
+    return held, held if isinstance(held, EditedModel) else edit(held), inner
 
 
-def _read(model: Any, inner: Any, X: Any) -> Views:
+def _read(about: Any, inner: Any, X: Any) -> Views:
     """Objects as the estimator inside takes them."""
-    views = inner._new_views(inspect(model).preparation.prepare(X))
+    views = inner._new_views(about.preparation.prepare(X))
     views = views.collect() if isinstance(views, LazyViews) else views
     masses = np.sum([np.asarray(part.sum(axis=1)).ravel() for part in views.values()], axis=0)
     if (masses > 0).sum() < 10:
@@ -206,17 +221,42 @@ def _read(model: Any, inner: Any, X: Any) -> Views:
     return views[np.flatnonzero(masses > 0)]
 
 
-def _warn_of_known(known: np.ndarray | None, ids: np.ndarray | None) -> None:
-    """Warn of new objects that the model was fitted on already; numbers may be those of rows, and tell nothing."""
-    if known is None or ids is None:
-        return
-    old, new = ({each for each in part.tolist() if isinstance(each, str)} for part in (known, ids))
-    if twice := len(old & new):
+def _check_new(model: Any, rows: Views) -> None:
+    """Refuse the objects of the fit, and warn of those that are among the new ones."""
+    # ids that are numbers may be those of rows, and tell nothing
+    ids, known = (
+        {each for each in ([] if part is None else part.tolist()) if isinstance(each, str)}
+        for part in (rows.ids, model._object_ids)
+    )
+    twice, n = len(ids & known), min(len(rows), len(model.memberships_))
+    if not (ids and known):
+        # objects without ids are those of the fit, in their order, where each has the mixture of its own row
+        mixtures, own = model._mixtures(rows[:n]), model.memberships_
+        here, next_to = (np.abs(mixtures - np.roll(own, shift, axis=0)[:n]).mean() for shift in (0, 1))
+        twice = n if 4 * here < next_to else 0
+    if twice == len(rows):
+        raise ParameterError("must hold new objects: the model was fitted on all of these.", parameter="X")
+    if twice:
         warn_user(
-            f"{twice:,} of {len(ids):,} new objects have ids that the model knows already, and count twice: pass new "
-            "objects alone.",
+            f"{twice:,} of {len(rows):,} new objects are known to the model already, and count twice: pass new objects "
+            "alone.",
             UserWarning,
         )
+
+
+def _describe_unknown(preparation: Any, X: Any) -> str:
+    """Say how many of the words of raw texts the model does not know; empty where there are no texts."""
+    rows, n_words = Counter[str](), 0
+    known = preparation.raw_table(X) is not None
+    for view, texts in preparation.raw_texts(X).items() if known else ():
+        vectorizer = preparation.inputs[view].vectorizer
+        if isinstance(vectorizer, TextVectorizer):
+            tokenize, stop_words = vectorizer.build_tokenizer(), vectorizer.get_stop_words()
+            for words in ([word for word in tokenize(text) if word not in stop_words] for text in texts):
+                n_words += len(words)
+                rows.update(word for word in words if word not in vectorizer.vocabulary_)
+    most = ", ".join(f"{cut(word, 30)!r} ({count:,})" for word, count in rows.most_common(5))
+    return f"{rows.total() / n_words:.1%} of the words are unknown to the model and left out: {most}." if rows else ""
 
 
 def add_topic(model: Any, profiles: dict[str, np.ndarray], names: Any) -> Any:
@@ -247,8 +287,9 @@ def _add_corner(shares: np.ndarray) -> np.ndarray:
     return wide
 
 
-def learn(model: Any, rows: Views, sizes: np.ndarray) -> Any:
-    """The model after EM on some rows, with its topics as prior counts of so many objects each."""
+def learn(model: Any, rows: Views, strength: float) -> Any:
+    """The model after EM on some rows, with its topics as prior counts of so many objects."""
+    sizes = model.memberships_.mean(axis=0, dtype=np.float64) * strength
     learned, engine, dtype = copy.copy(model), model._engine(), floating_type(rows)
     steps = learned._fitted_steps()
     shared: Tree = tree_map(lambda part: engine.asarray(part, dtype), learned._restored())
@@ -258,14 +299,14 @@ def learn(model: Any, rows: Views, sizes: np.ndarray) -> Any:
         masses = dict.fromkeys(masses, sum(masses.values()))
     prior = make_prior(steps, learned._restored(), {view: sizes * mass for view, mass in masses.items()})
     mixtures = [{"mixture": engine.asarray(learned._fold_in(block, steps, shared, engine))} for block in holder.blocks]
+    known = tree_map(lambda part: engine.asarray(part, dtype), prior)
     for _ in range(UPDATE_STEPS):
         stats_: Tree = {}
         for b, block in enumerate(holder.blocks):
             mixtures[b], stats_ = steps.row_step(block, mixtures[b], shared, engine, stats_)
         pulls = steps.pulls(stats_, shared)
-        known = {name: {v: engine.asarray(c, dtype) for v, c in part.items()} for name, part in prior.items()}
         pulls = {
-            name: {v: pull + known[name][v] / shared[name][v] if v in known[name] else pull for v, pull in part.items()}
+            name: {v: pull + known[name][v] / shared[name][v] for v, pull in part.items()}
             for name, part in pulls.items()
         }
         shared = steps.update(shared, pulls, engine)
@@ -300,7 +341,6 @@ class NewTopic:
     profiles: dict[str, np.ndarray]
     parent: int | None
     p_value: float
-    evidence: str
 
 
 class MixedRows:
@@ -409,65 +449,56 @@ def _normalized(counts: list[np.ndarray], joint: bool) -> list[np.ndarray]:
 
 
 class Stream:
-    """New rows under the topics of a model; `sizes` says how many objects each topic was learned from."""
+    """New rows under the topics of a model, which count as `strength` objects."""
 
-    def __init__(self, model: Any, views: Views, sizes: np.ndarray) -> None:
+    def __init__(self, model: Any, views: Views, strength: float) -> None:
         self.model, self.names, self.joint = model, views.names, model._joint
         profiles = model._profiles(tuple(views.names))
         self.profiles = [profiles[name].astype(np.float64) for name in views.names]
-        self.rows = self.read(views)
+        self.before, self.rows = model.memberships_.mean(axis=0, dtype=np.float64), self.read(views)
         # a topic that was found in these rows is known as well as they tell it
-        self.sizes = np.where(sizes > 0, sizes, self.rows.mixtures.sum(axis=0) + 1.0)
+        self.sizes = np.where(self.before > 0, self.before * strength, self.rows.mixtures.sum(axis=0) + 1.0)
 
-    def read(self, views: Any) -> MixedRows:
+    def read(self, views: Views) -> MixedRows:
         """Objects with their mixtures."""
-        views = views if isinstance(views, Views) else Views(dict(zip(self.names, views)))
         return MixedRows([views[name] for name in self.names], self.profiles, self.model._mixtures(views))
 
-    def draw(self, rng: np.random.Generator, mixtures: np.ndarray | None = None) -> MixedRows:
-        """MixedRows like these from topics around those of the model."""
-        mixtures, drawn = self.rows.mixtures if mixtures is None else mixtures, []
-        for X, F, mass in zip(self.rows.counts, self.profiles, self.rows.masses):
+    def draw(self, rng: np.random.Generator, mixtures: np.ndarray | None = None) -> Views:
+        """Objects like these from topics around those of the model."""
+        mixtures, drawn = self.rows.mixtures if mixtures is None else mixtures, {}
+        for name, X, F, mass in zip(self.names, self.rows.counts, self.profiles, self.rows.masses):
             truth = rng.standard_gamma(F * self.sizes * mass.mean() + 1e-12)
             shares = mixtures * F.sum(axis=0)
             # what is no count is drawn in tokens of its mean size
             size = 1.0 if (X.data % 1 == 0).all() else float(X.data.mean())
             tokens = rng.multinomial(np.rint(mass / size).astype(int), shares / shares.sum(axis=1, keepdims=True))
-            features = [
-                np.searchsorted(np.cumsum(truth[:, k] / truth[:, k].sum())[:-1], rng.random(n))
-                for k, n in enumerate(tokens.sum(axis=0))
-            ]
+            features = [rng.choice(len(F), n, p=topic / topic.sum()) for topic, n in zip(truth.T, tokens.sum(axis=0))]
             at = [np.repeat(np.arange(len(mass)), n) for n in tokens.T]
-            places = (np.concatenate(at).astype(np.int32), np.concatenate(features).astype(np.int32))
-            drawn.append(sparse.csr_array((np.full(len(places[0]), size), places), X.shape))
-        return self.read(drawn)
+            places = np.concatenate(at), np.concatenate(features)
+            drawn[name] = sparse.csr_array((np.full(len(places[0]), size), places), X.shape)
+        return Views(drawn)
 
-    def find_new(self, rng: np.random.Generator, reference: Views | None) -> NewTopic | None:
+    def find_new(self, rng: np.random.Generator, others: Views) -> NewTopic | None:
         """Return a topic that leads more of these rows than of others, learned and counted on other halves."""
-        n, others = len(self.rows), self.draw(rng) if reference is None else self.read(reference)
+        n, they, parents = len(self.rows), self.read(others), np.zeros(len(self.sizes))
         halves = np.array_split(rng.permutation(n), 2)
-        counts, rise, parents = np.zeros(4), np.zeros(2), np.zeros(len(self.sizes))
+        n_led = n_theirs = gain = rise = 0.0
         for learned, told in (halves, halves[::-1]):
             topic, rows = self.rows.take(learned).find_topic(self.joint), self.rows.take(told)
             shares = rows.fit_shares(topic)
-            led, theirs = rows.leads(shares), others.leads(others.fit_shares(topic))
-            gain, own = rows.beside(topic, shares)[1], shares * rows.mass
-            counts += led.sum(), theirs.sum() / 2, gain[led].sum(), own[led].sum()
-            rise += self._rise(rows, topic), own.sum()
+            led, own = rows.leads(shares), shares * rows.mass
+            n_led += led.sum()
+            n_theirs += they.leads(they.fit_shares(topic)).sum() / 2
+            gain += rows.beside(topic, shares)[1][led].sum() - LEAST_GAIN * own[led].sum()
+            # what was in the old rows adds to no feature; it was in the topic that explained most of it
+            rise += self._rise(rows, topic) - own.sum() / 2
             parents += np.sum([part[led].sum(axis=0) for part in rows.tokens()], axis=0)
-        n_led, n_theirs = int(counts[0]), round(float(counts[1]))
-        p = float(
-            stats.fisher_exact([[n_led, n - n_led], [n_theirs, len(others) - n_theirs]], alternative="greater")[1]
-        )
-        if n_led < max(LEAST * n, 3) or p > LEVEL:
+        table = [[n_led, n - n_led], [n_theirs, len(they) - n_theirs]]
+        p = float(stats.fisher_exact(np.rint(table).astype(int), alternative="greater")[1])
+        if n_led < max(LEAST * n, 3) or p > LEVEL or (rise > 0 and gain < 0):
             return None
-        # what was in the old rows adds to no feature; it was in the topic that explained most of it
-        parent = None if 2 * rise[0] > rise[1] else int(parents.argmax())
-        if parent is None and counts[2] < LEAST_GAIN * counts[3]:
-            return None
-        whose = "drawn from the old model" if reference is None else "of the reference"
-        evidence = f"leads {n_led:,} of {n:,} objects, and {n_theirs:,} of {len(others):,} {whose}"
-        return NewTopic(dict(zip(self.names, self.rows.find_topic(self.joint))), parent, p, evidence)
+        profiles = dict(zip(self.names, self.rows.find_topic(self.joint)))
+        return NewTopic(profiles, None if rise > 0 else int(parents.argmax()), p)
 
     def _rise(self, rows: MixedRows, topic: list[np.ndarray]) -> float:
         """How many tokens of a topic the rows have beyond what the others expect of them."""
@@ -494,11 +525,10 @@ class Stream:
         parts = [1 - np.sqrt(p / p.sum(axis=0) * q).sum(axis=0) for p, q in zip(one, other)]
         return np.average(parts, axis=0, weights=weights)
 
-    def tell_events(self, rng: np.random.Generator, before: np.ndarray, n_old: int) -> dict[int, Event]:
+    def tell_events(self, rng: np.random.Generator, old: MixedRows | None) -> dict[int, Event]:
         """Return the event of each topic."""
-        rows, now = self.rows, self.rows.mixtures.mean(axis=0)
-        self.distances, found = self.compare_halves(rows, rng)
-        drawn = np.array([self.compare_halves(self.draw(rng), rng)[1] for _ in range(N_DRAWS)])
+        self.distances, found = self.compare_halves(self.rows, rng)
+        drawn = np.array([self.compare_halves(self.read(self.draw(rng)), rng)[1] for _ in range(N_DRAWS)])
         highest = drawn.max(axis=1)  # of all topics, so that one in twenty streams has any
         events: dict[int, Event] = {}
         chance = np.exp(highest.max())
@@ -506,39 +536,29 @@ class Stream:
             p = float((1 + (highest >= score).sum()) / (1 + N_DRAWS))
             text = f"moved {np.exp(score):.1f} times as far as its halves differ; by chance at most {chance:.1f} times"
             events[g] = ("drifted" if score > 0 and p <= LEVEL else "kept", p, text)
-        died = self._find_died(rng, before, now, n_old)
-        return events | self._find_merged(rng, np.setdiff1d(np.arange(len(now)), list(died))) | died
+        died = self._find_died(self.model.memberships_ if old is None else old.mixtures)
+        return events | self._find_merged(rng, died) | died
 
-    def _find_died(self, rng: np.random.Generator, before: np.ndarray, now: np.ndarray, n_old: int) -> dict[int, Event]:
-        shares = self.rows.mixtures
-        errors = np.sqrt(shares.var(axis=0) / len(shares) + before * (1 - before) / n_old)
-        fewer = np.flatnonzero((now < FALLEN * before) & (before - now > stats.norm.ppf(1 - LEVEL) * errors))
-        if not len(fewer) or len(fewer) == len(before):
-            return {}
-        rest = np.delete(np.arange(len(before)), fewer)
-        without = np.zeros_like(shares)
-        without[:, rest] = shares[:, rest] / np.maximum(shares[:, rest].sum(axis=1, keepdims=True), 1e-12)
-        led, chance = _lead(shares), np.max([_lead(self.draw(rng, without).mixtures) for _ in range(N_DRAWS)], axis=0)
-        p_values = stats.norm.sf((before - now) / np.maximum(errors, 1e-300))
-        text = "share {:.2%}, was {:.2%}; leads {:.2%} of the objects, of rows without it up to {:.2%}"
-        return {
-            g: ("died", float(p_values[g]), text.format(now[g], before[g], led[g], chance[g]))
-            for g in fewer.tolist()
-            if led[g] <= chance[g]
-        }
+    def _find_died(self, old: np.ndarray) -> dict[int, Event]:
+        events, parts = {}, (self.rows.mixtures, old)
+        for g, (led, was) in enumerate(zip(*(_count_led(part) for part in parts))):
+            table = [[led, len(parts[0]) - led], [was, len(old) - was]]
+            p = float(stats.fisher_exact(table, alternative="less")[1])
+            fallen = led / len(parts[0]) < min(LEAST, FALLEN * was / len(old))
+            if fallen and p * old.shape[1] <= LEVEL:
+                now, before = (part[:, g].mean() for part in parts)
+                events[g] = ("died", p, f"{now:.1%} of these objects, was {before:.1%}")
+        return events
 
-    def _find_merged(self, rng: np.random.Generator, alive: np.ndarray) -> dict[int, Event]:
+    def _find_merged(self, rng: np.random.Generator, died: Collection[int]) -> dict[int, Event]:
         shares, events = self.rows.mixtures, dict[int, Event]()
-        alive = alive[np.ptp(shares[:, alive], axis=0) > 0]  # what is the same in all objects comes with none
-        if len(alive) < 2:
-            return events
-        joined = np.triu(np.corrcoef(shares[:, alive].T), 1)
-        for j, k in alive[np.argwhere(joined > TOGETHER)].tolist():
-            one = shares.copy()
-            pooled = shares[:, [j, k]].sum(axis=0)
+        for j, k in np.argwhere(np.triu(_correlate(shares), 1) > TOGETHER).tolist():
+            if j in died or k in died:
+                continue
+            one, pooled = shares.copy(), shares[:, [j, k]].sum(axis=0)
             one[:, [j, k]] = shares[:, [j, k]].sum(axis=1, keepdims=True) * pooled / pooled.sum()
-            found = _correlation(shares, j, k)
-            chance = [_correlation(self.draw(rng, one).mixtures, j, k) for _ in range(N_DRAWS)]
+            found = _correlate(shares)[j, k]
+            chance = [_correlate(self.read(self.draw(rng, one)).mixtures)[j, k] for _ in range(N_DRAWS)]
             p = (1 + sum(value <= found for value in chance)) / (1 + N_DRAWS)
             if p > LEVEL:  # as far together as one topic of both
                 text = f"together with {{}}: correlation {found:.2f}, of one topic {np.mean(chance):.2f}"
@@ -546,39 +566,56 @@ class Stream:
         return events
 
 
-def _lead(shares: np.ndarray) -> np.ndarray:
-    """Share of the objects of which each topic is the largest part."""
-    return np.bincount(shares.argmax(axis=1), minlength=shares.shape[1]) / len(shares)
+def _count_led(shares: np.ndarray) -> np.ndarray:
+    """Number of objects of which each topic is the largest part."""
+    return np.bincount(shares.argmax(axis=1), minlength=shares.shape[1])
 
 
-def _correlation(shares: np.ndarray, j: int, k: int) -> float:
-    return float(np.corrcoef(shares[:, j], shares[:, k])[0, 1])
+def _correlate(shares: np.ndarray) -> np.ndarray:
+    """Correlations of topics over objects; 0 of one that is the same in all."""
+    with np.errstate(invalid="ignore"):
+        return np.nan_to_num(np.atleast_2d(np.corrcoef(shares.T)))
 
 
-def _make_table(model: Any, inner: Any, events: dict[int, Event], before: np.ndarray, stream: Stream, n: int) -> Update:
-    shown, now = inspect(model), stream.rows.mixtures.mean(axis=0)
-    names = dict(zip(shown.groups, shown.group_names))
-    keys = [str(g) for g in range(len(now))]
-    if isinstance(model, EditedModel):
-        keys = [str(number) for number in model.inner_numbers_]
-        names = {str(number): why for number, why in model.gone.items()} | names
-    kinds, p_values, texts = zip(*(events[g][:3] for g in range(len(now))))
-    columns = {
-        "group": keys,
-        "name": [names.get(key, "") for key in keys],
-        "event": list(kinds),
-        "before": before.tolist(),
-        "now": now.tolist(),
-        "distance": stream.distances.tolist(),
-        "p_value": list(p_values),
-        "evidence": [text.format(*(keys[k] for k in events[g][3:])) for g, text in enumerate(texts)],
-    }
-    rows = [dict(zip(columns, row)) for row in zip(*columns.values())]
-    news = [
-        {key: row[key] for key in ("group", "event", "now", "p_value", "evidence")}
-        for row in rows
-        if row["event"] != "kept"
-    ]
+def _tell_groups(
+    edited: EditedModel, inner: Any, stream: Stream, events: dict[int, Event], old: Views | None, n_topics: int
+) -> dict[str, dict[str, Any]]:
+    """What the table says of each group: of one that was merged by hand all of its topics count."""
+    groups, n, models = edited.ever_groups, len(stream.rows), [split["model"] for split in edited.splits_]
+    now, before = (
+        groups.memberships([first, *(split["shares"][some] for split in edited.splits_)]).mean(axis=0)
+        for first, some in ((stream.rows.mixtures, slice(-n, None)), (inner.memberships_[:-n], slice(-n)))
+    )
+    if old is not None:
+        before = groups.memberships([part._mixtures(old) for part in (stream.model, *models)]).mean(axis=0)
+    roots = {number: groups.roots(columns) for number, columns in groups.columns.items()}
+    number_of = {root: number for number in reversed(roots) for root in roots[number]}
+    told = {}
+    for at, (number, own) in enumerate(roots.items()):
+        each = [events[root] for root in own]
+        changes = [event for event in each if event[0] not in ("kept", "died") and own.isdisjoint(event[3:])]
+        if changes:
+            each = [min(changes, key=lambda event: event[1])]
+        elif any(event[0] != "died" for event in each):
+            each = [*(event for event in each if event[0] == "kept"), ("kept", 1.0, "its topics come together")]
+        told[str(number)] = {
+            "event": each[0][0],
+            "before": np.nan if old is None and min(own) >= n_topics else float(before[at]),
+            "now": float(now[at]),
+            "distance": float(stream.distances[list(own)].max()),
+            "p_value": each[0][1],
+            "evidence": each[0][2].format(*map(number_of.__getitem__, each[0][3:])),
+        }
+    return told
+
+
+def _make_table(held: Any, inner: Any, stream: Stream, told: dict[str, dict[str, Any]], notes: list[str]) -> Update:
+    shown, n = inspect(held), len(stream.rows)
+    # not of groups that were dropped, or marked as noise
+    rows = [{"group": key, "name": name} | told[key] for key, name in zip(shown.groups, shown.group_names)]
+    news = [{key: row[key] for key in NEWS} for row in rows if row["event"] != "kept"]
     inner.updates_ = [*vars(inner).get("updates_", []), {"n_objects": n, "events": news}]
-    told = [f"{kinds.count(kind)} {kind}" for kind in EVENTS if kind in kinds]
-    return Update(columns, f"{quantity(n, 'new object')}: {', '.join(told)}", model=model, n_objects=n)
+    counts = Counter(row["event"] for row in rows)
+    title = f"{quantity(n, 'new object')}: {', '.join(f'{counts[kind]} {kind}' for kind in EVENTS if counts[kind])}"
+    columns = {key: [row[key] for row in rows] for key in rows[0]}
+    return Update(columns, "\n".join([title, *filter(None, notes)]), model=held, n_objects=n)
