@@ -45,7 +45,7 @@ from coview.clustering.telling_words import stress_telling_words
 from coview.clustering.vote_counting import count_votes
 from coview.engines.loop import Deadline, largest_in_time, select_engine
 from coview.engines.passes import blockwise
-from coview.engines.protocol import floating_type, over_rows
+from coview.engines.protocol import count_threads, floating_type, in_threads, over_rows
 from coview.exceptions import InterruptedFitWarning, ViewsError
 from coview.inspection import Inspection, Selection, Structure, Training, numbered
 from coview.inspection.features import features_of_means, summarize_groups
@@ -432,11 +432,16 @@ class AutoClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         tell("all objects")
         light = copy.copy(self)
         light.sample_ = np.arange(len(self.sample_))
-        if not isinstance(whole, LazyViews):
-            whole = LazyViews.from_views(whole, BLOCK)
-        found = np.concatenate(over_rows(whole, light._place))
-        found[self.sample_] = self.memberships_
-        return found
+        if isinstance(whole, LazyViews) and whole.is_dask:
+            found = over_rows(whole, light._place)
+        else:
+            size = min(BLOCK, -(-len(whole) // count_threads(None)))
+            found = in_threads(
+                lambda first: light._place(whole[first : first + size]), range(0, len(whole), size), "block of objects"
+            )
+        memberships = np.concatenate(found)
+        memberships[self.sample_] = self.memberships_
+        return memberships
 
     def _place(self, views: Views, first: int = 0) -> np.ndarray:
         """Return the mean memberships of the neighbors of objects, smoothed over links; equal ones where there is none.

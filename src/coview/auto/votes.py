@@ -91,7 +91,7 @@ class GraphVoter(NeighborGraphEstimator):
                 return strong_columns(*leading_vectors(Graph.of(part), self.n_clusters, seed, ops))
 
             parts = [part for of_scale in graphs for part in of_scale]
-            found = in_threads(work, parts, "graph") if ops is None else [*map(work, parts)]
+            found = in_threads(work, parts, "graph")
         n_parts = len(self.part_weights_)
         return [found[i : i + n_parts] for i in range(0, len(found), n_parts)]
 

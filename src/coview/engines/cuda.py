@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
+from threading import Lock
 from types import SimpleNamespace
 from typing import Any
 
@@ -43,6 +44,7 @@ _PRECISIONS = ("single", "mixed")
 _SHARE = 0.7  # of the free memory that data may take
 _FORMS = 2.5  # rows, the same by feature, and what belongs to them
 _STATES = 5  # most copies of the mixtures at the height of a sweep: old, pulls, new, and two that momentum keeps
+_SEARCH = Lock()  # of several threads one searches at a time: each takes much memory
 
 
 class CudaMatrix:
@@ -412,7 +414,7 @@ class CudaEngine(ReferenceEngine):
         return self.to_numpy(kmeans_labels(products, sums, squares.to(parts[0].values.dtype), n_clusters, seed))
 
     def nearest_rows(self, X: Rows, among: Rows | None, n_nearest: int) -> tuple[np.ndarray, np.ndarray]:
-        with self.limits():
+        with self.limits(), _SEARCH:
             if among is not None and isinstance(X, DenseCudaMatrix) != isinstance(among, DenseCudaMatrix):
                 X, among = _by_non_zeros(X), _by_non_zeros(among)
             distances, positions = find_nearest_rows(X, among, n_nearest, self.take)

@@ -88,7 +88,7 @@ class _Side:
         self.starts = [*range(0, n, size), n]
         self.dtype: Any = np.dtype(np.float64 if sparse.issparse(rows) else np.float32)
         self.filled = np.empty((n, len(middle) + 2), dtype=self.dtype)
-        self.filled[:, -1] = 1.0
+        self.filled[:, -2:] = 0.0, 1.0
         squares, terms = self.filled[:, -2], np.full(n, len(middle) + 8.0)
         self.rare = None
         if sparse.issparse(rows):
@@ -97,13 +97,12 @@ class _Side:
             values = rare.data.astype(np.float64) * scale
             self.rare = sparse.csr_array((values, rare.indices.astype(np.int32), rare.indptr), shape=rare.shape)
             rows = rows[:, np.flatnonzero(common)]
+            squares += np.bincount(np.repeat(np.arange(n), np.diff(rare.indptr)), values**2, minlength=n)
         for a, b in zip(self.starts, self.starts[1:]):
             part = rows[self.order[a:b]]
             part = ((part.toarray() if sparse.issparse(part) else part) - middle) * scale
             self.filled[a:b, :-2] = part
-            squares[a:b] = np.einsum("ij,ij->i", part, part)
-            if self.rare is not None:
-                squares[a:b] += (self.rare[a:b] ** 2).sum(axis=1)
+            squares[a:b] += np.einsum("ij,ij->i", part, part)
         self.rounding = (terms * np.finfo(self.dtype).eps).astype(self.dtype)  # twice that of each of the sums
         self.tiny: Any = self.dtype.type(100 * np.finfo(self.dtype).tiny)
 
@@ -173,11 +172,12 @@ class _Search:
         limits = theirs.limits if theirs is not None else np.full(len(turned), -np.inf, dtype=left.dtype)
         ids, same = (left.order[ours], right.order[there]), self.others and (i == j or not self.mutual)
         step = max(16, _TILE // len(turned))
+        tiles = np.empty((step, len(turned)), dtype=left.dtype)
         for start in range(ours.start, ours.stop, step):
             here = slice(start, min(start + step, ours.stop))
             less, own = 1 - left.rounding[here], left.filled[here].copy()
             own[:, -2], own[:, -1] = own[:, -2] * less - left.tiny, less
-            tile = own @ turned.T
+            tile = np.matmul(own, turned.T, out=tiles[: len(own)])
             if left.rare is not None:
                 _add_products(left.rare.indptr, left.rare.indices, left.rare.data, self.columns[j], start, tile)
             own_squares = left.filled[here, -2].copy()
@@ -236,7 +236,7 @@ def _gather(
     own, others = ids
     own_limits, bounds, aboves, gathered, counts = mine
     _, bounds_, aboves_, gathered_, counts_ = theirs
-    room = gathered.shape[1]
+    room, near = gathered.shape[1], np.empty(tile.shape[1], dtype=np.int64)
     for i in range(len(tile)):
         row, r = tile[i], first + i
         limit = own_limits[r]
@@ -245,45 +245,54 @@ def _gather(
         if guessed:
             guess = limit = _guess_limit(row, k)  # what is below it is gathered alone
         for _ in range(2):  # a second time where the guess was too near
-            for begin in range(0, len(row), _RUN):
-                run, there = row[begin : begin + _RUN], limits[begin : begin + _RUN]
-                some = np.int32(0)  # in this form, the loop becomes one of vector instructions
-                for t in range(len(run)):
-                    some += np.int32(not (run[t] > limit)) | np.int32(not (run[t] > there[t]))
-                if not some:
+            for h in range(_list_near(row, limit, limits, both, near)):
+                j = near[h]
+                bound = row[j]
+                here, beyond = not bound > limit, both and not bound > limits[j]  # limits fall meanwhile
+                if not (here or beyond) or (same and own[r] == others[j]):
                     continue
-                for t in range(len(run)):
-                    bound, j = run[t], begin + t
-                    here, beyond = not bound > limit, both and not bound > limits[j]
-                    if not (here or beyond) or (same and own[r] == others[j]):
-                        continue
-                    above = bound + widths[i] * (own_squares[i] + squares[j]) + tiny
-                    if here:
-                        c = counts[r]
-                        bounds[r, c], aboves[r, c], gathered[r, c], counts[r] = bound, above, others[j], c + 1
-                        if c + 1 == room:
-                            counts[r] = _thin(
-                                bounds[r], aboves[r], gathered[r], room, k, own[r], values[0], values[1], scale
-                            )
-                            limit = aboves[r, -1]
-                    if beyond:
-                        c = counts_[j]
-                        bounds_[j, c], aboves_[j, c], gathered_[j, c], counts_[j] = bound, above, own[r], c + 1
-                        if c + 1 == room:
-                            counts_[j] = _thin(
-                                bounds_[j], aboves_[j], gathered_[j], room, k, others[j], values[1], values[0], scale
-                            )
-                            limits[j] = aboves_[j, -1]
-            if not guessed:
+                above = bound + widths[i] * (own_squares[i] + squares[j]) + tiny
+                if here:
+                    c = counts[r]
+                    bounds[r, c], aboves[r, c], gathered[r, c], counts[r] = bound, above, others[j], c + 1
+                    if c + 1 == room:
+                        counts[r] = _thin(
+                            bounds[r], aboves[r], gathered[r], room, k, own[r], values[0], values[1], scale
+                        )
+                        limit = aboves[r, -1]
+                if beyond:
+                    c = counts_[j]
+                    bounds_[j, c], aboves_[j, c], gathered_[j, c], counts_[j] = bound, above, own[r], c + 1
+                    if c + 1 == room:
+                        counts_[j] = _thin(
+                            bounds_[j], aboves_[j], gathered_[j], room, k, others[j], values[1], values[0], scale
+                        )
+                        limits[j] = aboves_[j, -1]
+            if not guessed or (aboves[r, : counts[r]] <= guess).sum() >= k:
                 break
-            limit, guessed = np.inf, False
-            if counts[r] >= k:
-                counts[r] = _thin(bounds[r], aboves[r], gathered[r], counts[r], k, own[r], values[0], values[1], scale)
-                limit = aboves[r, -1]
-                if limit <= guess:
-                    break
-            counts[r] = 0
+            limit, guessed, counts[r] = np.inf, False, 0
         own_limits[r] = limit
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _list_near(row, limit, limits, both, near):
+    """Write the positions of bounds that are not above the limit, or with `both` their own; return their number."""
+    count = 0
+    if not both:
+        for j in range(len(row)):  # without a branch: none could be foretold
+            near[count] = j
+            count += not row[j] > limit
+        return count
+    for begin in range(0, len(row), _RUN):
+        run, there = row[begin : begin + _RUN], limits[begin : begin + _RUN]
+        some = np.int32(0)  # in this form, the loop becomes one of vector instructions
+        for t in range(len(run)):
+            some += np.int32(not (run[t] > limit)) | np.int32(not (run[t] > there[t]))
+        if some:
+            for t in range(len(run)):
+                near[count] = begin + t
+                count += (not run[t] > limit) | (not run[t] > there[t])
+    return count
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -343,24 +352,25 @@ def _select(values, rank):
 @njit(nogil=True, cache=True, error_model="numpy")
 def _measure(bounds, aboves, ids, limit, k, own, values, others, scale):
     """Squared distances to the k nearest of those gathered, rising, and who these are; of equal ones, the first."""
-    near, at = np.full(k, np.inf), np.full(k, np.iinfo(np.int64).max)
+    found, offs = np.empty(len(ids)), np.empty(len(ids))
+    who, count = np.empty(len(ids), dtype=np.int64), 0
     for c in range(len(ids)):
         if bounds[c] > limit:
             continue
-        other, d = ids[c], (bounds[c] + aboves[c]) / 2.0
+        d = (bounds[c] + aboves[c]) / 2.0
         off = _TIE * d
         if not aboves[c] - bounds[c] < _TIGHT * d:
-            d, off = _gap(own, other, values, others, scale), 0.0
-        if not d < np.inf:  # what cannot be compared is as far as can be
-            d = np.inf
-        t = k - 1
-        if d > near[t] + off or (d >= near[t] - off and other > at[t]):
-            continue
-        while t > 0 and (near[t - 1] > d + off or (near[t - 1] >= d - off and at[t - 1] > other)):
-            near[t], at[t] = near[t - 1], at[t - 1]
+            d, off = _gap(own, ids[c], values, others, scale), 0.0
+        # what cannot be compared is as far as can be
+        found[count], offs[count], who[count] = d if d < np.inf else np.inf, off, ids[c]
+        count += 1
+    order = np.argsort(found[:count])
+    for c in range(1, count):
+        t = c
+        while t and found[order[t]] <= found[order[t - 1]] + offs[order[t]] and who[order[t]] < who[order[t - 1]]:
+            order[t], order[t - 1] = order[t - 1], order[t]
             t -= 1
-        near[t], at[t] = d, other
-    return near, at
+    return found[order[:k]], who[order[:k]]
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "contract"})

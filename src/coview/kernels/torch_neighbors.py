@@ -1,9 +1,11 @@
-"""The nearest of rows on a torch device: a few more than are asked for are found in single precision, then measured.
+"""The nearest of rows on a torch device.
+
+Sparse rows are measured against all others in double precision. Of dense ones a few more than are asked for are found
+in single precision, then measured by sums of squared differences in double precision:
 
     |x - y|^2 >= (|x|^2 + |y|^2) (1 - e) - 2 <x, y>,     e what rounding may have added to sums of so many terms
 
-The rows of which this bound is least are measured in double precision, dense ones by sums of squared differences. Where
-the last of these bounds does not say that all others are farther, as where many rows are equally far, the row is
+Where the last of these bounds does not say that all others are farther, as where many rows are equally far, the row is
 measured against all.
 """
 
@@ -16,7 +18,7 @@ import torch
 
 __all__ = ["find_nearest_rows"]
 
-_VALUES = 1 << 28  # bounds that are held at a time
+_VALUES = 1 << 27  # distances that are held at a time
 _MORE = 16  # rows that are measured, beside a quarter more than are asked for
 
 
@@ -27,7 +29,7 @@ def find_nearest_rows(X: Any, among: Any, k: int, take: Callable[[Any, Any], Any
     """
     others = X if among is None else among
     n, m = X.shape[0], others.shape[0]
-    search = _TorchSearch(others, take)
+    search = _TorchSearch(others)
     distances = torch.empty((n, k), dtype=torch.float64, device=X.values.device)
     positions = torch.empty((n, k), dtype=torch.int64, device=X.values.device)
     step = max(1, _VALUES // max(m, X.shape[1]))
@@ -45,79 +47,62 @@ def find_nearest_rows(X: Any, among: Any, k: int, take: Callable[[Any, Any], Any
 class _TorchSearch:
     """Rows among which the nearest of others are looked for."""
 
-    def __init__(self, others: Any, take: Callable[[Any, Any], Any]) -> None:
-        self.others, self.take, self.squares = others, take, others.squares
-        self.sparse, self.middle = others.values.dim() == 1, 0.0
-        self.places: dict[Any, Any] = {}
-        if not self.sparse:  # far from zero, differences would be lost in single precision
+    def __init__(self, others: Any) -> None:
+        self.others, self.squares, self.sparse = others, others.squares, others.values.dim() == 1
+        if self.sparse:
+            self.places = others.coordinates(torch.float64)
+        else:  # far from zero, differences would be lost in single precision
             self.middle = others.values.mean(dim=0, dtype=torch.float64)
             self.near_zero = (others.values - self.middle).float()
             self.squares = (self.near_zero.double() ** 2).sum(dim=1)
 
-    def products(self, rows: Any, dtype: Any) -> Any:
-        """Products of dense rows with all, without `middle` where these are dense."""
-        if not self.sparse:
-            return rows @ self.near_zero.T
-        if dtype not in self.places:
-            self.places[dtype] = self.others.coordinates(dtype)
-        return torch.sparse.mm(self.places[dtype], rows.T.contiguous()).T
-
     def nearest(self, some: Any, own: Any, k: int) -> tuple[Any, Any, Any]:
         """Distances and positions of the nearest, and of which rows they are surely right."""
         m = self.others.shape[0]
-        count = min(k + k // 4 + _MORE, m)
-        rows = (_as_dense(some, torch.float64) - self.middle).float()
-        squares = (rows.double() ** 2).sum(dim=1)
-        terms = (some.indptr[1:] - some.indptr[:-1]) if self.sparse else some.shape[1]
-        exact = torch.get_float32_matmul_precision() == "highest"
-        less = 1 - (terms + 8.0) * (2.0**-23 if exact else 2.0**-9) * torch.ones_like(squares)
-        bounds = self.products(rows, torch.float32).mul_(-2).addr_(less.float(), self.squares.float())
-        if own is not None:
-            bounds.scatter_(1, own, torch.inf)
-        low, at = torch.topk(bounds, count, dim=1, largest=False)
-        least = torch.full_like(squares, torch.inf)
-        if count < m:  # infinite bounds say nothing
-            least = torch.where(low[:, -1].isfinite(), low[:, -1].double() + squares * less, -torch.inf)
-        del bounds
+        bounds, lost = (self.measure_all(some, own), 0.0) if self.sparse else self.bound(some, own)
+        low, at = torch.topk(bounds, min(k + k // 4 + _MORE, m), dim=1, largest=False)
         at = at.sort(dim=1).values  # of equal ones, the first
-        apart = self.measure(some, at)
-        if own is not None:
-            apart[at == own] = torch.inf
+        least = torch.full_like(low[:, -1], torch.inf, dtype=torch.float64)
+        if at.shape[1] < m:  # infinite bounds say nothing
+            least = torch.where(low[:, -1].isfinite(), low[:, -1].double() + lost, -torch.inf)
+        apart = bounds.gather(1, at) if self.sparse else self.measure(some, own, at)
         near, order = apart.sort(dim=1, stable=True)
         return near[:, :k].sqrt(), at.gather(1, order[:, :k]), near[:, k - 1] < least
 
-    def measure(self, some: Any, at: Any) -> Any:
-        """Squared distances of rows to some others each."""
-        if not self.sparse:
-            apart = torch.empty(at.shape, dtype=torch.float64, device=at.device)
-            step = max(1, _VALUES // 8 // max(at.shape[1] * some.shape[1], 1))
-            for part in torch.arange(len(at), device=at.device).split(step):
-                gaps = self.others.values[at[part]].double() - some.values[part, None].double()
-                apart[part] = (gaps**2).sum(dim=2)
-            return apart
-        chosen, rows = self.take(self.others, at.ravel()), _as_dense(some, torch.float64)
-        products = torch.zeros(at.numel(), dtype=torch.float64, device=at.device)
-        of = chosen.rows.long()
-        products.index_add_(0, of, chosen.values.double() * rows[of // at.shape[1], chosen.indices.long()])
-        return (some.squares[:, None] + self.squares[at] - 2 * products.view(at.shape)).clamp_(min=0)
+    def bound(self, some: Any, own: Any) -> tuple[Any, Any]:
+        """Lower bounds of the squared distances of dense rows to all, without what is returned beside them."""
+        rows = (some.values.double() - self.middle).float()
+        squares = (rows.double() ** 2).sum(dim=1)
+        exact = torch.get_float32_matmul_precision() == "highest"
+        less = 1 - (some.shape[1] + 8.0) * (2.0**-23 if exact else 2.0**-9) * torch.ones_like(squares)
+        bounds = (rows @ self.near_zero.T).mul_(-2).addr_(less.float(), self.squares.float())
+        return bounds if own is None else bounds.scatter_(1, own, torch.inf), squares * less
+
+    def measure(self, some: Any, own: Any, at: Any) -> Any:
+        """Squared distances of dense rows to some others each."""
+        apart = torch.empty(at.shape, dtype=torch.float64, device=at.device)
+        step = max(1, _VALUES // 4 // max(at.shape[1] * some.shape[1], 1))
+        for part in torch.arange(len(at), device=at.device).split(step):
+            gaps = self.others.values[at[part]].double() - some.values[part, None].double()
+            apart[part] = (gaps**2).sum(dim=2)
+        return apart if own is None else apart.masked_fill_(at == own, torch.inf)
+
+    def measure_all(self, some: Any, own: Any) -> Any:
+        """Squared distances of rows to all, in double precision."""
+        if self.sparse:
+            products = torch.sparse.mm(self.places, _as_dense(some).T.contiguous()).T
+            apart = products.mul_(-2).add_(some.squares[:, None]).add_(self.squares).clamp_(min=0)
+        else:
+            apart = torch.stack([((self.others.values.double() - row) ** 2).sum(dim=1) for row in some.values.double()])
+        return apart if own is None else apart.scatter_(1, own, torch.inf)
 
     def measured(self, some: Any, own: Any, k: int) -> tuple[Any, Any]:
-        """Distances and positions of the nearest of all, measured in double precision."""
-        rows = _as_dense(some, torch.float64)
-        if self.sparse:
-            products = self.products(rows, torch.float64)
-            apart = (some.squares[:, None] + self.squares - 2 * products).clamp_(min=0)
-        else:
-            apart = torch.stack([((self.others.values.double() - row) ** 2).sum(dim=1) for row in rows])
-        if own is not None:
-            apart.scatter_(1, own, torch.inf)
-        near, order = apart.sort(dim=1, stable=True)
+        """Distances and positions of the nearest of all."""
+        near, order = self.measure_all(some, own).sort(dim=1, stable=True)
         return near[:, :k].sqrt(), order[:, :k]
 
 
-def _as_dense(some: Any, dtype: Any) -> Any:
-    """Return rows as dense ones."""
-    if some.values.dim() == 2:
-        return some.values.to(dtype)
-    out = torch.zeros(some.shape, dtype=dtype, device=some.values.device)
-    return out.index_put_((some.rows.long(), some.indices.long()), some.values.to(dtype), accumulate=True)
+def _as_dense(some: Any) -> Any:
+    """Return sparse rows as dense ones in double precision."""
+    out = torch.zeros(some.shape, dtype=torch.float64, device=some.values.device)
+    return out.index_put_((some.rows.long(), some.indices.long()), some.values.double(), accumulate=True)
