@@ -78,8 +78,8 @@ for seed in range(5):
 # %%
 # If linked objects are similar, smoothed words are far better than plain words, and so are labels alone, without a
 # single word. If they are not, smoothing mixes the classes and is worse than the plain words, and nearby labels drop to
-# chance. Nothing in the views indicates which case applies, but held-out labels do: ``compare(X, y, links="links")``,
-# or ``links={"links": "links", "labels": True}``.
+# chance. Nothing in the views indicates which case applies, but held-out labels do, as those that ``compare``
+# hides.
 rows = list(scores["alike"][0])
 fig, ax = plt.subplots(figsize=(7, 3), layout="constrained")
 for offset, (name, runs) in zip((-0.2, 0.2), scores.items()):

@@ -142,12 +142,11 @@ def test_seeds_of_a_file_give_clusters_their_number_and_name(run, files_of_name,
     table, _ = files_of_name
     seeds, model = tmp_path / "seeds.json", tmp_path / "seeded.coview"
     fit = ("fit", "MultiViewPLSA", table, "--text", "words=body", "--clusters", "2", "--seeds", seeds)
-    for given in ('{"sport": ["hockey"], "space": ["orbit"]}', '["hockey", "orbit"]'):
-        seeds.write_text(given)
-        assert run(*fit, "--out", model)[0] == 0
-        code, out, _ = run("predict", model, table, "--json")
-        assert code == 0 and json.loads(out)["label"] == [1] * 10 + [0] * 10
-        assert names(run, model) == (["sport", "space"] if "sport" in given else ["hockey", "orbit"])
+    seeds.write_text('{"sport": ["hockey"], "space": ["orbit"]}')
+    assert run(*fit, "--out", model)[0] == 0
+    code, out, _ = run("predict", model, table, "--json")
+    assert code == 0 and json.loads(out)["label"] == [1] * 10 + [0] * 10
+    assert names(run, model) == ["sport", "space"]
     seeds.write_text('{"0": ["hocky"]}')
     code, _, err = run(*fit, "--out", model)
     assert code == 2 and "nothing for topic 0" in err and "Did you mean 'hockey'?" in err

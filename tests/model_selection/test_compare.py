@@ -6,8 +6,7 @@ import time
 
 import numpy as np
 import pytest
-from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin, is_classifier
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.cluster import KMeans
 from sklearn.linear_model import LogisticRegression
 
@@ -16,7 +15,6 @@ from coview import (
     ConcatenatedViews,
     ConsensusClustering,
     MultiViewNaiveBayes,
-    NeighborViews,
     Views,
     compare,
 )
@@ -82,22 +80,6 @@ def test_what_runs_too_long_is_stopped():
     assert rows["slow"]["status"] == "over budget" and rows["nb"]["status"] == "done"
     assert rows["slow"]["note"] == "Stopped by the time budget. 0 of 2 splits done."
     assert "Each method had 1 s for all splits: time_budget, or --budget," in " ".join(str(result).split())
-
-
-def test_links_show_whether_they_help_or_mislead():
-    rng = np.random.default_rng(0)
-    y = np.arange(120) % 2
-    words = rng.poisson(1 + np.eye(2)[y] @ rng.random((2, 20))).astype(float)
-    ends = rng.integers(0, 120, (600, 2))
-    lift = {}
-    for kind, kept in (("help", ends[y[ends[:, 0]] == y[ends[:, 1]]]), ("mislead", ends)):
-        links = sparse.coo_array((np.ones(len(kept)), kept.T), shape=(120, 120))
-        X = Views(words=words, links=sparse.csr_array(((links + links.T) > 0).astype(float)))
-        names = ["words LogisticRegression", "NeighborViews + LogisticRegression"]
-        found = compare(X, y, links="links", methods=names, cv=3, **HERE)
-        score = {row["method"]: row["accuracy"] for row in found.rows}
-        lift[kind] = score[names[1]] - score[names[0]]
-    assert lift["help"] > 0.1 and lift["mislead"] < -0.05
 
 
 def test_ctrl_c_leaves_a_table():
@@ -255,14 +237,6 @@ def test_baselines_are_concatenated_best_and_each_view():
     ]
     alone = names(list_applicable_methods(True, X.select("words"), 3))
     assert "LogisticRegression" in alone and not [name for name in alone if name.startswith("best")]
-
-
-def test_links_put_every_method_behind_neighbors():
-    found = list_applicable_methods(True, X, 3, {"links": "links", "hops": 1})
-    assert len(set(names(found))) == len(found) and all(is_classifier(method.estimator) for method in found)
-    near = [c for c in found if c.group == "links"]
-    assert len(near) == 1 + sum(c.group == "method" for c in found)
-    assert all(isinstance(c.estimator[0], NeighborViews) and c.estimator[0].hops == 1 for c in near)
 
 
 def test_every_seed_inside_is_set():

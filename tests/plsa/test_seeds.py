@@ -118,19 +118,6 @@ def test_seeds_and_names_are_saved(tmp_path):
     assert_allclose(again.transform(X), model.transform(X))
 
 
-def test_names_alone_classify_by_their_words_and_other_forms():
-    X, subject = make_views()
-    model = MultiViewPLSA(3, 4, seeds=["Games and goals", "moons", "the salt"], random_state=0).fit(X)
-    assert inspect(model).group_names == ["Games and goals", "moons", "the salt"]
-    assert np.mean(model.predict(X) == subject) > 0.9
-
-
-def test_a_word_of_several_names_counts_by_its_share():
-    names = {"words": ["team", "moon", "goal"]}
-    seeds = read_seeds(["moon team", "goal team"], 2, {"words": 3}, names)
-    assert_allclose(seeds.weights["words"].toarray(), [[1 / 3, 2 / 3, 0], [1 / 3, 0, 2 / 3]])
-
-
 @pytest.mark.parametrize("kind", [int, np.uint8, np.float32])
 def test_weights_may_be_numbers_of_any_kind(kind):
     seeds = read_seeds(
@@ -143,7 +130,7 @@ def test_vectors_beside_counts_have_no_pseudo_counts():
     X, subject = make_views()
     vectors = np.eye(3)[subject] * 4 + np.random.default_rng(0).normal(size=(90, 3))
     both = Views(words=X["words"], vector=vectors, feature_names={"words": WORDS})
-    model = LinkPLSA(3, seeds=["game", "moon", "bread"], random_state=0).fit(both)
+    model = LinkPLSA(3, seeds={"game": ["game"], "moon": ["moon"], "bread": ["bread"]}, random_state=0).fit(both)
     assert np.mean(model.memberships_.argmax(axis=1) == subject) > 0.9
     assert np.isfinite(model.group_means_["vector"]).all()
 
@@ -159,7 +146,6 @@ def test_vectors_beside_counts_have_no_pseudo_counts():
         ({"a": {"wrods": ["goal"]}}, "names view 'wrods' for topic 'a'.*Did you mean 'words'"),
         ({"a": {"words": {"goal": -1}}}, "positive weights, got -1"),
         ({1.5: ["goal"]}, "names or numbers of topics from 0 to 2 as keys, got 1.5"),
-        (["moon", "motors"], "has the name 'motors', none of whose words is a feature"),
         ("moon", "'seeds' parameter of LinkPLSA must be"),
     ],
 )

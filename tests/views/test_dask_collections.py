@@ -136,18 +136,6 @@ def test_frames_of_dask_give_names_and_ids():
             as_views(bad)
 
 
-def test_ids_missing_rows_and_names_are_kept():
-    present = np.ones((N, 1), dtype=bool)
-    present[0] = False
-    ids = np.arange(N).astype(str)
-    options = {"ids": ids, "present": present, "feature_names": {"words": list("abcde")}}
-    words = WORDS.copy()
-    words[0] = 0
-    X = as_views({"words": da.from_array(words, chunks=(8, 5))}, **options)
-    assert X.collect() == Views(words=words, **options)
-    assert X.ids.tolist() == ids.tolist()
-
-
 # -- laziness
 
 

@@ -388,18 +388,6 @@ def test_bad_descriptions_are_refused_with_a_sentence(make, sentence):
         make()
 
 
-def test_rows_are_looked_up_by_id():
-    X = Views(words=np.arange(8.0).reshape(4, 2), ids=["a", "b", "c", "b"])
-    assert X.loc["c"]["words"].tolist() == [[4.0, 5.0]]
-    assert X.loc[["c", "a"]].ids.tolist() == ["c", "a"]
-    assert X.loc[np.array(["b"])]["words"][:, 0].tolist() == [2.0, 6.0]  # as in pandas, all rows of the id
-    assert Views(words=np.eye(3), ids=[7, 5, 6]).loc[[6, 7]].ids.tolist() == [6, 7]
-    with pytest.raises(ViewsError, match=r"There is no object with the id 'd'"):
-        X.loc[["a", "d"]]
-    with pytest.raises(ViewsError, match="have no ids"):
-        Views(words=np.eye(2)).loc["a"]
-
-
 def test_rows_of_several_views_stand_below_each_other():
     words, links = sparse.csr_array(np.eye(4)), np.arange(8.0).reshape(4, 2)
     X = Views(words=words, links=links, ids=list("abcd"))
@@ -438,7 +426,7 @@ def test_ids_that_are_texts_are_plain_str(ids, tmp_path):
     """Not numpy.str_, which shows as such and is no str for who looks at the type; files hold what they held."""
     X = Views(x=np.eye(2), ids=ids)
     write_views(X, tmp_path / "v", rows_per_shard=1)
-    forms = [X, X[[1, 0]], X.select("x"), X.loc[["gparted"]], Views.concat([X, X]), pickle.loads(pickle.dumps(X))]
+    forms = [X, X[[1, 0]], X.select("x"), Views.concat([X, X]), pickle.loads(pickle.dumps(X))]
     forms += [Views.align({"x": (ids, np.eye(2))}), LazyViews.from_views(X, 1), read_views(tmp_path / "v")]
     for form in forms:
         assert {type(key) for key in form.ids} == {str}, form
@@ -446,10 +434,3 @@ def test_ids_that_are_texts_are_plain_str(ids, tmp_path):
     assert np.load(tmp_path / "v" / "00000-ids.npy", allow_pickle=False).dtype.kind == "U"
     assert read_views(tmp_path / "v").collect() == X
     assert not X.ids.flags.writeable
-
-
-def test_an_id_that_is_not_there_is_guessed():
-    X = Views(x=np.eye(3), ids=["gimp", "gparted", "inkscape"])
-    for meant in ("gpartd", "Gparted"):
-        with pytest.raises(ViewsError, match=f"There is no object with the id '{meant}'. Did you mean 'gparted'"):
-            X.loc[meant]

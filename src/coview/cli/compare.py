@@ -37,9 +37,6 @@ def compare(
     methods: Annotated[
         str | None, typer.Option(help="Names or patterns, separated by commas: 'MultiView*,baselines'; all by default.")
     ] = None,
-    links: Annotated[
-        str | None, typer.Option(help="A view of links: also try each method on views smoothed over it.")
-    ] = None,
     folds: Annotated[int | None, typer.Option(min=2, help="Folds of the labeled objects; by default 5.")] = None,
     budget: Annotated[float, typer.Option(min=0, help="Seconds for each method; 0 sets no limit.")] = 60.0,
     seed: Annotated[int, typer.Option(help="Seed of the splits and of the methods.")] = 0,
@@ -73,7 +70,6 @@ def compare(
             methods=None if methods is None else [name.strip() for name in methods.split(",") if name.strip()],
             cv=folds,
             n_clusters=clusters,
-            links=links,
             label_share=share,
             time_budget=budget or None,
             random_state=seed,

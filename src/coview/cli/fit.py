@@ -42,8 +42,7 @@ def fit(
         Path | None,
         typer.Option(
             "--seeds",
-            help='What topics are to be about (models of PLSA): a JSON file, {"sport": ["game", "team"]}, '
-            "or a list of names, whose words are the seeds.",
+            help='What topics are to be about (models of PLSA): a JSON file, {"sport": ["game", "team"]}.',
         ),
     ] = None,
     ontology: Annotated[

@@ -19,7 +19,7 @@ from coview.utils.parameters import NONE, SECONDS, check_value, number
 from coview.utils.progress import is_shown
 from coview.validation import base_seed, check_count, check_enough_objects, check_option, encode_labels
 from coview.views.coerce import check_in_memory
-from coview.views.views import Views, check_same_order
+from coview.views.views import check_same_order
 
 __all__ = ["compare"]
 
@@ -35,7 +35,6 @@ def compare(
     groups: Any = None,
     scoring: Any = None,
     n_clusters: int | None = None,
-    links: Any = None,
     label_share: float | None = None,
     time_budget: float | None = 60.0,
     n_jobs: int | None = None,
@@ -58,7 +57,7 @@ def compare(
         What to find; by default it follows from y.
     methods : names, patterns, estimators or {name: estimator}, optional
         What to compare, as ``["MultiView*", "baselines", MultiViewNaiveBayes(alpha=0.1)]``. Names are those of the
-        table, or "methods", "baselines", "links" for all of a kind. By default everything.
+        table, or "methods", "baselines" for all of a kind. By default everything.
     cv : int or splitter, optional
         Folds of the labeled objects: their number, or a splitter of scikit-learn. By default 5 where all objects are
         labeled, and where there are groups. With few labels, the labels of each test fold are hidden in turn.
@@ -71,9 +70,6 @@ def compare(
         clusters. The first one ranks. By default accuracy and macro-F1; for clusters the first three.
     n_clusters : int, optional
         Number of clusters; by default the number of classes in y.
-    links : str or dict, optional
-        View of links among the objects: adds every method behind `NeighborViews`, so that it can be seen whether links
-        help or mislead. A dict holds its parameters, as ``{"links": "cites", "hops": 1}``.
     label_share : float, optional
         With all or many labels known: keep only this share of each class (one object at least), as if labels were few,
         and ask for the others.
@@ -155,9 +151,7 @@ def compare(
         )
     scorers = check_scoring(scoring, kind == "clustering")
     plan = Task(kind, classes[codes], known, mark_unlabeled(codes, classes), splits, scorers, seed)
-    if links is not None:
-        views = _identify_links(views, links)
-    selected = select_methods(methods, list_applicable_methods(kind != "clustering", views, n_groups, links))
+    selected = select_methods(methods, list_applicable_methods(kind != "clustering", views, n_groups))
     names, metrics = [method.name for method in selected], list(scorers)
     progress: Any = show_jobs(names, len(splits), metrics[0]) if is_shown(verbose) else nullcontext()
     with progress as watch:
@@ -196,16 +190,6 @@ def _overlap(splits: list[tuple[np.ndarray, np.ndarray]]) -> float:
     Where fewer learn than are asked for, as with few labels, training sets hardly overlap: 1 is enough.
     """
     return min(1.0, float(np.mean([len(test) / len(train) for train, test in splits])))
-
-
-def _identify_links(views: Views, links: Any) -> Views:
-    """Views whose links are named by the objects' ids, so that parts of the objects know their neighbors."""
-    name = links if isinstance(links, str) else links["links"]
-    if name not in views or views[name].shape[1] != len(views) or name in views.feature_names:
-        return views  # NeighborViews says what is wrong
-    # links name objects: in a part of them, a column must still mean the same object
-    ids = (np.arange(len(views)) if views.ids is None else views.ids).astype(str)
-    return Views(views, ids=ids, feature_names={name: ids})
 
 
 def _row(method: Method, outcome: JobOutcome, metrics: list[str], n_splits: int) -> dict[str, Any]:

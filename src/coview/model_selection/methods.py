@@ -23,7 +23,6 @@ from coview.catalog import ESTIMATORS, resolve
 from coview.classification.best_view import BestView
 from coview.classification.concatenated import ConcatenatedViews
 from coview.preprocessing.each_view import EachView
-from coview.preprocessing.neighbors import NeighborViews
 from coview.preprocessing.weighting import UnitRows
 from coview.utils.messages import did_you_mean
 from coview.views.coerce import as_views
@@ -31,7 +30,7 @@ from coview.views.views import Views
 
 __all__ = ["Method", "list_applicable_methods", "only_views", "select_methods", "set_seed"]
 
-GROUPS = ("method", "baseline", "links", "given")
+GROUPS = ("method", "baseline", "given")
 VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
     "SeededKMeansClassifier": {"max_agree": {"combine": "max_agree"}},
     "SpectralClusteringViews": {"stacked": {"method": "stacked"}},
@@ -47,14 +46,10 @@ class Method:
     group: str  # one of GROUPS
 
 
-def list_applicable_methods(classify: bool, views: Views, n_clusters: int, links: Any = None) -> list[Method]:
-    """Return every applicable method and baseline, and with `links` methods behind `NeighborViews`."""
+def list_applicable_methods(classify: bool, views: Views, n_clusters: int) -> list[Method]:
+    """Return every applicable method and baseline."""
     counts = len(counted_views(views)) == len(views.names)
-    methods = list(_from_catalog(classify, n_clusters))
-    every = [*methods, *_baselines(classify, views, n_clusters, counts)]
-    if links is not None:
-        every += _with_links(methods, classify, n_clusters, counts, _link_settings(links, views))
-    return every
+    return [*_from_catalog(classify, n_clusters), *_baselines(classify, views, n_clusters, counts)]
 
 
 def select_methods(methods: Any, known: list[Method]) -> list[Method]:
@@ -194,26 +189,6 @@ def _scaled(model: Any, counts: bool) -> Any:
     if isinstance(model, MultinomialNB):
         return model
     return make_pipeline(Normalizer() if counts else StandardScaler(with_mean=False), model)
-
-
-# -- links
-
-
-def _link_settings(links: Any, views: Views) -> dict[str, Any]:
-    settings: dict[str, Any] = {"links": links} if isinstance(links, str) else dict(links)
-    NeighborViews(**{**settings, "labels": False}).fit(views)  # says what is wrong with them before anything runs
-    return settings
-
-
-def _with_links(
-    methods: list[Method], classify: bool, n_clusters: int, counts: bool, settings: dict[str, Any]
-) -> Iterator[Method]:
-    name, model = next(iter((_classifiers() if classify else _clusterers(n_clusters)).items()))
-    alone = NeighborViews(**{**settings, "keep": False})
-    yield Method(f"NeighborViews + {name}", make_pipeline(alone, _joined(model, counts)), "links")
-    for method in methods:
-        near = make_pipeline(NeighborViews(**settings), clone(method.estimator))
-        yield Method(f"NeighborViews + {method.name}", near, "links")
 
 
 # -- what users ask for

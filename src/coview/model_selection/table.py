@@ -30,7 +30,7 @@ NOTES = {
 }
 UNFINISHED = ("over budget", "stopped")
 _NAMED = 3  # methods of a tie in the title
-COLORS = {"method": "#3b6fb6", "baseline": "#9aa0a6", "links": "#3a8f5c", "given": "#d9822b"}
+COLORS = {"method": "#3b6fb6", "baseline": "#9aa0a6", "given": "#d9822b"}
 
 
 class RowTable:
@@ -97,7 +97,7 @@ class Comparison(RowTable):
     Attributes
     ----------
     rows : list of dict
-        By row: "method", "group" (method, baseline, links, given), "status" (done, failed, over budget, stopped), the
+        By row: "method", "group" (method, baseline, given), "status" (done, failed, over budget, stopped), the
         mean of each score and its standard deviation (``accuracy``, ``accuracy_std``), "fit_seconds" (median), "splits"
         (how many were done) and "note". Scores are means over all splits: methods that did not finish come last and
         have none. "behind" is how far the score that ranks lies below that of the best method, as the mean difference

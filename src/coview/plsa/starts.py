@@ -23,7 +23,6 @@ by its inverse document frequency; those without any start at random.
 
 from __future__ import annotations
 
-import re
 import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -57,12 +56,11 @@ from coview.engines.protocol import (
     tree_map,
 )
 from coview.exceptions import ParameterError
-from coview.inspection.names import same_word
 from coview.plsa.dense import cluster_vectors, initialize_vectors
 from coview.plsa.steps import FEATURE_FLOOR, MixtureSteps, draw_rows, hash_name
 from coview.preprocessing.weighting import TfidfViews, compute_idf, weigh_counts
 from coview.utils.messages import did_you_mean, listed, short
-from coview.utils.parameters import MAPPING, NONE, TEXTS, number
+from coview.utils.parameters import MAPPING, NONE, number
 from coview.utils.progress import counted
 from coview.utils.sampling import sample_positions
 from coview.utils.warn import warn_user
@@ -92,7 +90,7 @@ __all__ = [
     "soften",
 ]
 
-SEED_PARAMETERS = {"seeds": MAPPING | TEXTS | NONE, "seed_strength": number()}
+SEED_PARAMETERS = {"seeds": MAPPING | NONE, "seed_strength": number()}
 SOFT = 1e-3  # share of a start that is spread evenly: an exact one-hot row is a fixed point of EM
 SAMPLE = 20_000  # lazy rows that are read for a start
 FACTORIZED, PER_TOPIC = 5000, 100  # objects that topics are factorized from: the larger number of both
@@ -565,7 +563,7 @@ class Seeds:
 
 
 def read_seeds(
-    seeds: Mapping[Any, Any] | Sequence[str],
+    seeds: Mapping[Any, Any],
     n_groups: int,
     widths: Mapping[str, int],
     names: Mapping[str, Sequence[Any]],
@@ -574,7 +572,7 @@ def read_seeds(
 
     Parameters
     ----------
-    seeds : mapping or list of names
+    seeds : mapping
         As the parameter `seeds` of an estimator.
     n_groups : int
         Number of topics or clusters.
@@ -591,8 +589,6 @@ def read_seeds(
     ([0, 1], [[0.0, 0.5, 0.5], [1.0, 0.0, 0.0]])
     """
     columns = {view: {str(name): j for j, name in enumerate(names[view])} for view in widths if view in names}
-    if not isinstance(seeds, Mapping):
-        seeds = _split_names(seeds, columns)
     if not seeds:
         raise ParameterError("must seed at least one topic, got none.", parameter="seeds")
     numbers, called = _number_topics(list(seeds), n_groups)
@@ -673,40 +669,6 @@ def _divide_by_sums(rows: sparse.lil_array) -> sparse.csr_array:
     rows = sparse.csr_array(rows)
     sums = np.asarray(rows.sum(axis=1)).reshape(-1, 1)
     return sparse.csr_array(rows.multiply(1 / np.where(sums > 0, sums, 1.0)))
-
-
-def _split_names(
-    names: Sequence[str], columns: Mapping[str, Mapping[str, int]]
-) -> dict[str, dict[str, dict[str, float]]]:
-    """Seeds of topics by the words of their names, and the forms of these, that are features."""
-    words = {name: list(dict.fromkeys(re.findall(r"\w+", name.lower()))) for name in names}
-    used = [word for part in words.values() for word in part]
-    stems: dict[str, dict[str, list[str]]] = {}  # by three letters, which all forms of a word share
-    for view, places in columns.items():
-        stems[view] = {}
-        for feature in places:
-            stems[view].setdefault(feature[:3].lower(), []).append(feature)
-    seeds: dict[str, dict[str, dict[str, float]]] = {}
-    for name, parts in words.items():
-        seeds[name] = {}
-        for view, known in stems.items():
-            own = {
-                feature: 1.0 / used.count(word)
-                for word in parts
-                for feature in known.get(word[:3], ())
-                if same_word(word, feature)
-            }
-            if own:
-                seeds[name][view] = own
-        if not seeds[name]:
-            features = [feature for part in columns.values() for feature in part]
-            near = did_you_mean(parts[0] if parts else name, features)
-            raise ParameterError(
-                f"has the name {short(name)}, none of whose words is a feature of the views. Give its features: "
-                f"{{{name!r:.40}: [...]}}.{near}",
-                parameter="seeds",
-            )
-    return seeds
 
 
 # -- which topic of one view is which of another

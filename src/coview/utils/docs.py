@@ -46,11 +46,11 @@ SHARED = {
     "background_": """background_ : dict of ndarray (n_features of the view,)
     The part of ``p(feature | object)`` that all objects have in common. It adds up to `background`, in each view of
     counts (`PLSA`: over all of them). Empty without one.""",
-    "seeds": """seeds : {topic: features or {view: features}}, list of names or None, default=None
+    "seeds": """seeds : {topic: features or {view: features}} or None, default=None
     What topics are to be about. A topic is a number, or a name: then it gets the first number that is free, and keeps
     the name (`group_names_`). Features are names, or columns of a view without names, in a list or with a weight each;
-    without a view, they count in every view of counts that has them. A list of names takes the words of the names for
-    seeds. Objects start in the topics whose seeds they contain, in place of a strategy of `init`.""",
+    without a view, they count in every view of counts that has them. Objects start in the topics whose seeds they
+    contain, in place of a strategy of `init`.""",
     "seed_strength": """seed_strength : float, default=0.03
     Pseudo-counts that the seeds of a topic add in each view, as a share of the counts that a topic has there on
     average. 0 uses seeds for the start alone.""",

@@ -43,8 +43,8 @@ class _Line:
 
     def __init__(self, asked: bool) -> None:
         self.stack: list[_Work] = []
-        self.asked, self.began = asked, time.monotonic()
-        self.display: Any = None
+        self.asked, self.began, self.in_place = asked, time.monotonic(), on_terminal() or in_notebook()
+        self.drawn: str | None = None  # what was last shown
         self.over = threading.Event()
         # a thread of its own: compiled code and other libraries say nothing for minutes, and the clock must go on
         self.thread = threading.Thread(target=self._look_after, daemon=True)
@@ -55,18 +55,31 @@ class _Line:
     def __exit__(self, *reason: object) -> None:
         self.over.set()
         self.thread.join()
-        if self.display is None and self.asked:  # over before the first look
-            self.display = _display()
-        if self.display is not None:
-            self.display.end(self)
+        if self.drawn is None and not self.asked:
+            return
+        if self.in_place:
+            self.draw("\n")
+        elif self.drawn != self.text:  # the last state is not printed twice
+            self.draw()
 
     def _look_after(self) -> None:
         # unless progress was asked for, short work prints no line
         wait = REDRAWN if self.asked else PATIENCE
         while not self.over.wait(wait):
-            self.display = self.display or _display()
-            self.display.draw(self)
-            wait = self.display.interval(self.seconds)
+            self.draw()
+            wait = REDRAWN if self.in_place else max(INTERVAL, self.seconds / 10)
+
+    def draw(self, end: str = "") -> None:
+        """Write the line over itself, or print one more."""
+        text = f"{self.text} ({self.seconds:.0f} s)"
+        if not self.in_place:
+            self.drawn = self.text
+            print_line(text)
+            return
+        done = text if self.share is None else f"{text} {self.share:.0%}"
+        done = done[: shutil.get_terminal_size().columns - 1]  # a line that wraps cannot be written over
+        print("\r" + done.ljust(len(self.drawn or "")), end=end, file=sys.stderr, flush=True)
+        self.drawn = done
 
     @property
     def seconds(self) -> float:
@@ -91,59 +104,13 @@ class _Silent(_Line):
     """Shows nothing, of what is inside neither."""
 
     def __init__(self) -> None:
-        self.stack, self.display = [], None
+        self.stack, self.in_place, self.drawn = [], False, None
 
     def __enter__(self) -> None:
         pass
 
     def __exit__(self, *reason: object) -> None:
         pass
-
-
-class _RedrawnDisplay:
-    """A line that is written over itself, on terminals and in notebooks."""
-
-    width = 0
-
-    def interval(self, seconds: float) -> float:
-        return REDRAWN
-
-    def draw(self, line: _Line, end: str = "") -> None:
-        share = line.share
-        done = _format_time(line) if share is None else f"{_format_time(line)} {share:.0%}"
-        # a line that wraps cannot be written over
-        text = done[: shutil.get_terminal_size().columns - 1]
-        print("\r" + text.ljust(self.width), end=end, file=sys.stderr, flush=True)
-        self.width = len(text)
-
-    def end(self, line: _Line) -> None:
-        self.draw(line, "\n")
-
-
-class _PlainDisplay:
-    """A line of text every few seconds."""
-
-    last = ""
-
-    def interval(self, seconds: float) -> float:
-        return max(INTERVAL, seconds / 10)
-
-    def draw(self, line: _Line) -> None:
-        self.last = line.text
-        print_line(_format_time(line))
-
-    def end(self, line: _Line) -> None:
-        # the last state is not printed twice
-        if line.text != self.last:
-            self.draw(line)
-
-
-def _format_time(line: _Line) -> str:
-    return f"{line.text} ({line.seconds:.0f} s)"
-
-
-def _display() -> Any:
-    return _RedrawnDisplay() if on_terminal() or in_notebook() else _PlainDisplay()
 
 
 _line: ContextVar[_Line | None] = ContextVar("coview_progress_line", default=None)
@@ -255,6 +222,6 @@ def counted(items: Iterable[Item], what: str, total: int) -> Iterator[Item]:
 def print_line(text: str) -> None:
     """Print a line that stays, above the one that is redrawn."""
     line = _line.get()
-    width = line.display.width if line is not None and isinstance(line.display, _RedrawnDisplay) else 0
+    width = len(line.drawn or "") if line is not None and line.in_place else 0
     text = printable(text, lines=True)
     print("\r" + text.ljust(width) if width or in_notebook() else text, file=sys.stderr, flush=True)

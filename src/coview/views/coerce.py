@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,14 +19,7 @@ from coview.views.views import NamedViews, Views, name_matrices
 __all__ = ["as_views", "check_in_memory"]
 
 
-def as_views(
-    X: Any,
-    *,
-    ids: Any = None,
-    present: Any = None,
-    feature_names: Mapping[str, Any] | None = None,
-    obsm: str | Sequence[str] | None = None,
-) -> Any:
+def as_views(X: Any, *, obsm: str | Sequence[str] | None = None) -> Any:
     """Convert X to `Views`, or to `LazyViews` if it contains Dask collections; views are returned unchanged.
 
     Parameters
@@ -34,12 +27,6 @@ def as_views(
     X : views, mapping, sequence, matrix, MuData or AnnData
         Whatever `Views` takes, `Views` and `LazyViews` themselves, dask arrays and DataFrames, a MuData, each of whose
         modalities is a view, or an AnnData, whose view is "X".
-    ids : array-like of shape (n_rows,), optional
-        One identifier per object, as in `Views`.
-    present : mapping or array-like of shape (n_rows, n_views), optional
-        Which objects have which view, as in `Views`.
-    feature_names : mapping, optional
-        ``{name: names of the columns}``, as in `Views`.
     obsm : str, list of str or None, default=None
         Matrices in ``obsm`` of a MuData or AnnData, such as embeddings, that become views of these names too;
         "rna:X_pca" is that of a modality. Of an AnnData without features, all of them do.
@@ -57,19 +44,13 @@ def as_views(
     >>> as_views(np.eye(2)).names
     ('x',)
     """
-    more = {"ids": ids, "present": present, "feature_names": feature_names}
-    as_it_is = all(value is None for value in more.values())
-    if isinstance(X, NamedViews) and as_it_is:
+    if isinstance(X, NamedViews):
         return X
     if is_mudata(X) or is_anndata(X):
-        joined = _from_annotated(X, [obsm] if isinstance(obsm, str) else obsm)
-        return joined if as_it_is else Views(joined, **more)
-    if not isinstance(X, NamedViews):
-        # one dask collection makes all views lazy: those in memory are cut into the same parts
-        sources = name_matrices(X, {})
-        if any(is_dask_collection(source) for source in sources.values()):
-            return from_dask(sources, **more)
-    return Views(X, **more)
+        return _from_annotated(X, [obsm] if isinstance(obsm, str) else obsm)
+    # one dask collection makes all views lazy: those in memory are cut into the same parts
+    sources = name_matrices(X, {})
+    return from_dask(sources) if any(map(is_dask_collection, sources.values())) else Views(X)
 
 
 def check_in_memory(X: Any, caller: str, verb: str) -> Views:

@@ -19,9 +19,8 @@ import numpy as np
 from scipy import sparse
 
 from coview.exceptions import ViewsError
-from coview.utils.messages import did_you_mean, listed
 from coview.views.arrays import as_matrix, count_bytes, is_dask_collection, take_rows
-from coview.views.checks import as_feature_names, as_ids, as_present, check_lengths, check_same_index
+from coview.views.checks import as_ids, check_lengths, check_same_index
 from coview.views.lazy import LazyViews
 from coview.views.sources import Source, ViewLayout, load_dask
 from coview.views.views import Views
@@ -29,9 +28,7 @@ from coview.views.views import Views
 __all__ = ["DaskSource", "from_dask"]
 
 
-def from_dask(
-    sources: Mapping[str, Any], *, ids: Any = None, present: Any = None, feature_names: Mapping[str, Any] | None = None
-) -> LazyViews:
+def from_dask(sources: Mapping[str, Any]) -> LazyViews:
     """Make `LazyViews` of matrices by name, at least one of which is a dask collection.
 
     Examples
@@ -49,9 +46,6 @@ def from_dask(
     ...     X[2:5]["links"].shape
     (3, 2)
     """
-    for what, value in (("ids", ids), ("present", present)):
-        if is_dask_collection(value):
-            raise ViewsError(f"{what} must be in memory, got a dask collection. Pass {what}.compute().")
     arrays: dict[str, Any] = {}
     names: dict[str, np.ndarray] = {}
     indexes: list[tuple[str, np.ndarray]] = []
@@ -66,15 +60,8 @@ def from_dask(
     check_same_index(indexes)
     # the finest cut, since a part of all views has to fit into memory
     lengths = max((array.chunks[0] for array in arrays.values() if is_dask_collection(array)), key=len)
-    for name, columns in (feature_names or {}).items():
-        if name not in arrays:
-            raise ViewsError(
-                f"feature_names names view {name!r}, but the views are {listed(arrays)}.{did_you_mean(name, arrays)}"
-            )
-        names[name] = as_feature_names(name, columns, arrays[name].shape[1])
     cut = {name: _cut_rows(array, lengths) for name, array in arrays.items()}
-    mask = None if present is None else as_present(present, tuple(arrays), n_rows)
-    return LazyViews(DaskSource(cut, names, as_ids(indexes[0][1] if ids is None and indexes else ids, n_rows), mask))
+    return LazyViews(DaskSource(cut, names, as_ids(indexes[0][1] if indexes else None, n_rows)))
 
 
 class DaskSource(Source):
@@ -87,9 +74,8 @@ class DaskSource(Source):
         arrays: dict[str, Any],
         feature_names: dict[str, np.ndarray],
         ids: np.ndarray | None,
-        present: np.ndarray | None,
     ) -> None:
-        self._arrays, self._feature_names, self._ids, self._present = arrays, feature_names, ids, present
+        self._arrays, self._feature_names, self._ids = arrays, feature_names, ids
         self.names = tuple(arrays)
         kinds = {name: "sparse" if _is_sparse(array) else "dense" for name, array in arrays.items()}
         self.layout = {
@@ -122,8 +108,7 @@ class DaskSource(Source):
         for i, end in enumerate(np.cumsum(self.lengths).tolist()):
             rows = slice(end - self.lengths[i], end)
             ids = None if self._ids is None else self._ids[rows]
-            present = None if self._present is None else self._present[rows]
-            parts.append(assemble([column[i] for column in blocks], shared, ids, present))
+            parts.append(assemble([column[i] for column in blocks], shared, ids))
         return parts
 
     def delayed(self) -> list[Any]:
@@ -141,12 +126,10 @@ class DaskSource(Source):
 
     def select(self, names: tuple[str, ...]) -> Source:
         """Return a source that computes these views only."""
-        order = [self.names.index(name) for name in names]
-        present = None if self._present is None else self._present[:, order]
-        return DaskSource({name: self._arrays[name] for name in names}, self._feature_names, self._ids, present)
+        return DaskSource({name: self._arrays[name] for name in names}, self._feature_names, self._ids)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return DaskSource, (self._arrays, self._feature_names, self._ids, self._present)
+        return DaskSource, (self._arrays, self._feature_names, self._ids)
 
 
 def _read_collection(name: str, source: Any) -> tuple[Any, np.ndarray | None, np.ndarray | None]:
@@ -192,9 +175,9 @@ def _is_sparse(array: Any) -> bool:
     return sparse.issparse(array._meta) or hasattr(array._meta, "to_scipy_sparse")
 
 
-def _assemble(blocks: list[Any], about: tuple[tuple[str, ...], dict[str, Any]], ids: Any, present: Any) -> Views:
+def _assemble(blocks: list[Any], about: tuple[tuple[str, ...], dict[str, Any]], ids: Any) -> Views:
     """Put the views of one part together, where the part is."""
     names, feature_names = about
     arrays = [block.to_scipy_sparse() if hasattr(block, "to_scipy_sparse") else block for block in blocks]
     kept = {name: columns for name, columns in feature_names.items() if name in names}
-    return Views(dict(zip(names, arrays)), ids=ids, present=present, feature_names=kept)
+    return Views(dict(zip(names, arrays)), ids=ids, feature_names=kept)

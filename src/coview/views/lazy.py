@@ -7,6 +7,7 @@ asked of it is here: rows by number across parts, one part after the other, and 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from coview.exceptions import ViewsTypeError
 from coview.utils.messages import listed
 from coview.utils.tables import format_html_table, format_text_table
 from coview.views.checks import convert_texts
-from coview.views.sources import Mapped, MemorySource, Renamed, Source, find_parts, load_dask
+from coview.views.sources import Changed, MemorySource, Renamed, Source, find_parts, load_dask, map_some
 from coview.views.views import Matrix, NamedViews, Views
 
 __all__ = ["LazyViews", "stack_views"]
@@ -216,7 +217,7 @@ class LazyViews(NamedViews):
         """
         functions = dict(function) if isinstance(function, Mapping) else dict.fromkeys(self.names, function)
         self._check_names(tuple(functions))
-        return LazyViews(Mapped(self._source, functions))
+        return LazyViews(Changed(self._source, partial(map_some, functions)))
 
     # -- showing
 

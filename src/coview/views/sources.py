@@ -20,7 +20,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
-from operator import methodcaller
 from typing import Any
 
 import numpy as np
@@ -31,7 +30,6 @@ from coview.views.views import Matrix, Views
 
 __all__ = [
     "Changed",
-    "Mapped",
     "MemorySource",
     "Renamed",
     "Source",
@@ -39,6 +37,7 @@ __all__ = [
     "describe_layout",
     "find_parts",
     "load_dask",
+    "map_some",
 ]
 
 
@@ -213,17 +212,9 @@ class Changed(_Derived):
         return Changed(self._base.select(names), self._step)
 
 
-class Mapped(Changed):
-    """Views whose matrices go through a function each."""
-
-    def __init__(self, base: Source, functions: dict[str, Callable[[Matrix], Any]]) -> None:
-        super().__init__(base, methodcaller("map", functions))
-        self._functions = functions
-
-    def select(self, names: tuple[str, ...]) -> Source:
-        """Return a source of these views only, which reads no others if the base can."""
-        functions = {name: self._functions[name] for name in names if name in self._functions}
-        return Mapped(self._base.select(names), functions)
+def map_some(functions: dict[str, Callable[[Matrix], Any]], views: Views) -> Views:
+    """Apply functions to the matrices of those of their views that are there."""
+    return views.map({name: function for name, function in functions.items() if name in views})
 
 
 def find_parts(ends: np.ndarray, start: int, stop: int) -> Iterator[tuple[int, int, int]]:

@@ -52,7 +52,6 @@ __all__ = [
     "PLAIN",
     "Matrix",
     "NamedViews",
-    "RowsById",
     "Views",
     "check_same_order",
     "is_list_of_views",
@@ -63,30 +62,6 @@ __all__ = [
 ]
 
 PLAIN = "x"  # the name of the view that a plain matrix becomes
-
-
-class RowsById:
-    """Rows of views by the ids of the objects: ``X.loc["gimp"]``, ``X.loc[["gimp", "inkscape"]]``."""
-
-    __slots__ = ("_views",)
-
-    def __init__(self, views: NamedViews) -> None:
-        self._views = views
-
-    def __getitem__(self, ids: Any) -> Any:
-        own = self._views.ids
-        if own is None:
-            raise ViewsError("These views have no ids to look up. Pass Views(..., ids=...), or TableViews(id=COLUMN).")
-        wanted = np.atleast_1d(np.asarray(ids)).tolist()
-        # one pass over the ids, for all that are asked
-        rows: dict[Any, list[int]] = {key: [] for key in wanted}
-        for row, key in enumerate(own.tolist()):
-            if key in rows:
-                rows[key].append(row)
-        for key, places in rows.items():
-            if not places:
-                raise ViewsError(f"There is no object with the id {key!r}.{did_you_mean(key, own.tolist())}")
-        return self._views[[row for key in wanted for row in rows[key]]]
 
 
 class NamedViews(ABC):
@@ -138,11 +113,6 @@ class NamedViews(ABC):
     def keys(self) -> tuple[str, ...]:
         """Return the names of the views, so that ``dict(X)`` works for views in memory."""
         return self.names
-
-    @property
-    def loc(self) -> RowsById:
-        """Rows by the ids of their objects: ``X.loc[["gimp", "inkscape"]]``; of an id in several rows all of them."""
-        return RowsById(self)
 
     # -- choosing among the views
 
