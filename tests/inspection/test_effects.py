@@ -235,8 +235,8 @@ def test_a_report_shows_effects_of_columns_of_its_table():
 
 def test_the_command_and_the_explorer_say_the_same(tmp_path):
     texts = ["red fox", "blue sea", "red red fox", "blue sea sea", "red sea"] * 8
-    lines = [f"{text},{'lr'[i % 2]}" for i, text in enumerate(texts)]
-    (tmp_path / "t.csv").write_text("words,side\n" + "\n".join(lines), encoding="utf-8")
+    lines = [f"{text},{'lr'[i % 2]},{i / 1000},c{i % 5}" for i, text in enumerate(texts)]
+    (tmp_path / "t.csv").write_text("words,side,size,row\n" + "\n".join(lines), encoding="utf-8")
     table = {"words": texts, "side": ["l", "r"] * 20}
     pipeline = make_pipeline(TableViews({"words": "words"}), PLSA(2, random_state=0)).fit(table)
     save(pipeline, tmp_path / "m.coview")
@@ -246,5 +246,9 @@ def test_the_command_and_the_explorer_say_the_same(tmp_path):
     assert json.loads(ran.stdout)["effects"]["terms"][0]["effect"] == pytest.approx(found)
     explorer = Explorer(load_service(tmp_path / "m.coview", tmp_path / "t.csv"))
     assert explorer.effects(0, "~ side")["terms"][0]["effect"] == pytest.approx(found)
+    assert explorer.effects(0, "~ side")["terms"][0]["label"] == "side r, not l"
+    assert explorer.effects(0, "~ side", "row")["n_clusters"] == 5
+    assert explorer.effects(0, "~ size")["terms"][0]["label"] == "size, 0 to 0.039"  # of its range: of 1 it is nonsense
+    assert np.abs(explorer.effects(0, "~ size")["terms"][0]["effect"]).max() <= 1
     with pytest.raises(ViewsError, match="no column 'sides' for the formula"):
         explorer.effects(0, "~ sides")

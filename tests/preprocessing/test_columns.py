@@ -131,6 +131,8 @@ def test_new_rows_are_read_by_the_decimal_sign_of_the_fit(saved, tmp_path):
     assert read(["1,234"]) == [1.234] and read(["1,234", "2,718"]) == [1.234, 2.718]
     assert read(["7"]) == [7] and read(["€ 1.234", None, 2.5]) == [1234, 0, 2.5]
     assert read(np.array([7.5])) == [7.5] and read(["2026-01-01"]) == [2026]
+    with pytest.warns(UserWarning, match="If the point stands between thousands, leave it out"):
+        assert read(np.array([1.234, 2.5])) == [1.234, 2.5]
     for cell in ("1.5", "1e3", True):
         with pytest.raises(
             ViewsError, match=f"Column 'price' held .* row 1 .* holds '?{cell}'?. Write a number as 8,31"

@@ -302,8 +302,8 @@ def test_labels_are_given_over_http(labeled):
         rows = audit.rows[: max(audit.n_doubted, 5)]  # those more likely wrong than right, and some where few are
         assert (found["labels"], found["doubted"]) == (9, audit.n_doubted)
         assert [one["id"] for one in found["objects"]] == [X.ids[row["row"]] for row in rows]
-        others = Service(service.model.preparation.model, X, labels=names)
-        other = Explorer(others).labeling.audit()
-        assert other["fingerprint"] != found["fingerprint"]  # what was decided of some labels is not said of others
+        others = Explorer(Service(service.model.preparation.model, X, labels=names, title=service.title))
+        # what was decided of some labels is not said of others
+        assert others.about()["fingerprint"] != client.get("/api/about").json()["fingerprint"]
         wrong = client.post("/api/refit", json={"labels": {"nobody": "class 0"}})
         assert wrong.status_code == 422 and "There is no object 'nobody'" in wrong.json()["error"]

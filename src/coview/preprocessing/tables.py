@@ -352,7 +352,17 @@ class TableViews(RawTransformer):
         """A column as in the fit: some rows alone may look like numbers, or like other numbers."""
         if name in self.categories_:
             return np.fromiter(table.cells(name), object, table.n_rows)
-        return table.column(name, self.decimals_.get(name, "."))
+        decimal = self.decimals_.get(name, ".")
+        cells = table.cells(name) if decimal == "," else []
+        # what reads a file takes 1.234 for a number where no cell says otherwise
+        digits = {len(str(cell).partition(".")[2]) for cell in cells if isinstance(cell, float)}
+        if max(digits, default=0) == 3 and not any(isinstance(cell, str) for cell in cells):
+            warn_user(
+                f"Column {name!r} had decimal commas in fit, and now holds numbers with a point, which are read as "
+                "they are. If the point stands between thousands, leave it out.",
+                UserWarning,
+            )
+        return table.column(name, decimal)
 
     def _block(self, view: str, name: Any, values: np.ndarray, missing: np.ndarray, present: np.ndarray) -> Any:
         """The features of one column."""

@@ -211,11 +211,17 @@ class Summary:
         own = None if clusters is None else known[clusters]
         table = estimate_effects(inspection.groups, inspection.group_names, shares, formula, known, own)
         width = len(inspection.groups)
-        parts = [
-            {key: table[key][at : at + width] for key in ("effect", "low", "high", "p_value")}
-            | {"label": table["term"][at]}
-            for at in range(0, len(table["term"]), width)
-        ]
+        parts: list[dict[str, Any]] = []
+        for term in table.terms:
+            ends, line = term.places[[0, -1]], term.kind == "number" and term.labels == [term.name]
+            for label in term.labels:
+                at = len(parts) * width
+                # per unit of a small number shares would change by more than there is
+                rows = {key: np.array(table[key][at : at + width]) for key in ("effect", "low", "high")}
+                rows = {key: np.clip(values * (np.ptp(ends) if line else 1), -1, 1) for key, values in rows.items()}
+                label = "{}, {:.4g} to {:.4g}".format(label, *ends) if line else label
+                base = f", not {term.values[0]}" if term.values else ""
+                parts.append({**rows, "p_value": table["p_value"][at : at + width], "label": label + base})
         facts = {key: getattr(table, key) for key in ("n_objects", "n_missing", "n_clusters")}
         return {"formula": formula, "noun": inspection.kind, "groups": inspection.groups, "terms": parts, **facts}
 

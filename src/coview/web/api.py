@@ -378,8 +378,8 @@ def _explorer_routes(current: Editing) -> APIRouter:
         return Answer(current.explorer.prevalence(at, by))
 
     @routes.get("/describe/{at}/effects")
-    def effects(at: int, formula: str) -> Response:
-        return Answer(current.explorer.effects(at, formula))
+    def effects(at: int, formula: str, clusters: str = "") -> Response:
+        return Answer(current.explorer.effects(at, formula, clusters))
 
     @routes.get("/describe/{at}/{section}")
     def section(at: int, section: str) -> Response:

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -84,7 +85,14 @@ class Explorer:
             "sorter": None if service.sorter is None else service.models.index(service.sorter),
             "shown": [{"at": at, "model": model.name, "kind": model.kind} for at, model in self._shown.items()],
             "columns": self.columns,
+            "fingerprint": self._fingerprint,
         }
+
+    @cached_property
+    def _fingerprint(self) -> str:
+        """What tells these objects and labels from others: the page keeps decisions on them by it."""
+        known = [self.service.title, self.service.ids, self.service.model.groups, self.labeling.known()]
+        return blake2b(repr(known).encode(), digest_size=8).hexdigest()
 
     @property
     def pages(self) -> list[str]:
@@ -169,7 +177,7 @@ class Explorer:
             column = self.service.column(by, self.service.lists)
             return self._once((at, "prevalence", by), lambda: self.summary(at).prevalence(by, column))
 
-    def effects(self, at: int, formula: str) -> Any:
+    def effects(self, at: int, formula: str, clusters: str | None = None) -> Any:
         """Return how the shares of the groups of a model depend on columns of the table.
 
         Parameters
@@ -178,14 +186,16 @@ class Explorer:
             Position of the model.
         formula : str
             The covariates.
+        clusters : str, optional
+            The column that tells which objects belong together.
         """
-        names, service = [name for name, _ in read_formula(formula)], self.service
+        names, service = [name for name, _ in read_formula(formula)] + ([clusters] if clusters else []), self.service
         if service.table is None:
             raise ViewsError("A formula needs a raw table: start the explorer with one.")
         service.table.check_has(names, " for the formula")
         columns = {name: service.column(name) for name in names}
         with silenced(but=DeprecationWarning):  # what is left out is told on the page
-            return to_jsonable(self.summary(at).effects(formula, columns))
+            return to_jsonable(self.summary(at).effects(formula, columns, clusters or None))
 
     def _once(self, key: tuple[Any, ...], make: Any) -> Any:
         if key not in self._kept:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
-from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -154,7 +153,6 @@ class Labeling:
         return {
             "labels": len(self._audit),
             "doubted": self._audit.n_doubted,
-            "fingerprint": blake2b(repr(self.known()).encode(), digest_size=8).hexdigest(),
             "objects": [
                 {**self._service.line(row["row"]), "doubt": row["doubt"], "reason": row["reason"]}
                 | {"label": str(row["label"]), "suggested": str(row["suggested"])}

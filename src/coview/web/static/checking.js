@@ -8,7 +8,8 @@ const SHOWN = 50; // labels at a time
 
 export function checking(place, { model, page }) {
   page.up = "#/";
-  let key, checked; // by id: the label that a person decided on
+  const key = `coview-checked ${model.fingerprint}`;
+  const checked = JSON.parse(sessionStorage.getItem(key) || "{}"); // by id: the label that a person decided on
   const list = h("div");
   const bar = h("div.row");
   replace(place, heading("Check labels", h("p.lead", null, "Labels that the views contradict, the most doubtful first.")), list, bar);
@@ -40,10 +41,7 @@ export function checking(place, { model, page }) {
       h("ul.list.labeling", null, left.slice(0, SHOWN).map((one) => doubtful(one, (label) => decide(one, label)))));
   };
   fill(list, async () => {
-    const answer = await get("/api/audit");
-    key = `coview-checked ${model.title} ${answer.fingerprint}`; // models of one title may have other labels
-    checked = JSON.parse(sessionStorage.getItem(key) || "{}");
-    return draw(answer);
+    return draw(await get("/api/audit"));
   }, "Asking the views ...");
 }
 

@@ -158,16 +158,18 @@ function updates(at, key) {
 
 function effects(model, at, key) {
   const formula = h("input", { type: "text", ariaLabel: "Formula", value: `~ ${model.columns[0].match(/^[\w.-]+$/) ? model.columns[0] : `\`${model.columns[0]}\``}`, maxLength: 300 });
-  const place = h("div", null, h("p.soft", null, "Covariates with + between them, such as ~ party + spline(date). Press Enter."));
+  const clusters = h("input", { type: "text", ariaLabel: "Clusters", placeholder: "Clusters: a column, or none", maxLength: 100 });
+  const place = h("div", null, h("p.soft", null, "Covariates with + between them, such as ~ party + spline(date); clusters are rows that belong together, such as the paragraphs of a speech."));
   const points = (value) => `${value < 0 ? "\u2212" : "+"}${(100 * Math.abs(value)).toFixed(1)}`;
-  formula.addEventListener("keydown", (event) => event.key === "Enter" && fill(place, async () => {
-    const found = await get(`/api/describe/${at}/effects?${new URLSearchParams({ formula: formula.value })}`);
+  const compare = () => fill(place, async () => {
+    const found = await get(`/api/describe/${at}/effects?${new URLSearchParams({ formula: formula.value, clusters: clusters.value.trim() })}`);
     const g = found.groups.indexOf(key);
     return h("div", null, h("ul", null, found.terms.map((term) => h("li", null, term.label, ` ${points(term.effect[g])} `,
       term.low[g] !== null && h("span.soft", null, `(${points(term.low[g])} to ${points(term.high[g])})`)))),
-    h("p.soft", null, `Change of its share in percentage points, the rest held equal, with 95 % intervals; ${plural(found.n_objects, "object")}.`));
-  }, "Comparing the objects ..."));
-  return h("section", null, h("div.card", null, h("h2", null, "Effects"), formula, place));
+    h("p.soft", null, `Change of its share in percentage points, the rest held equal, with 95 % intervals; ${plural(found.n_objects, "object")}${clusters.value.trim() && ` in ${plural(found.n_clusters, "cluster")}`}.`));
+  }, "Comparing the objects ...");
+  return h("section", null, h("div.card", null, h("h2", null, "Effects"),
+    h("form.row", { onsubmit: (event) => { event.preventDefault(); compare(); } }, formula, clusters, h("button", null, "Compare")), place));
 }
 
 const interval = (group, k) => (group.low[k] === null ? percent(group.share[k]) : `${percent(group.share[k])} (${percent(group.low[k])} to ${percent(group.high[k])})`);

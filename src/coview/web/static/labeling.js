@@ -7,7 +7,7 @@ const CHANGES = 8; // rows at a time
 
 export function labeling(place, { model, page }) {
   page.up = "#/";
-  const key = `coview-labels ${model.title}`;
+  const key = `coview-labels ${model.fingerprint}`;
   const nothing = () => ({ labels: {}, classes: [], skipped: [] }); // classes beside those of the model
   const kept = { ...nothing(), ...JSON.parse(sessionStorage.getItem(key) || "{}") };
   const keep = () => sessionStorage.setItem(key, JSON.stringify(kept));
