@@ -5,6 +5,7 @@ import json
 import shlex
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -279,6 +280,13 @@ def test_fit_and_info_describe_a_model_in_the_same_lines_on_one_screen(run, tmp_
     code, whole, _ = run("info", model, "--verbose")
     assert code == 0 and "class_means_" not in whole and '"memberships_": "60 x 3' in whole
     assert json.loads(run("info", model, "--json")[1])["groups"]["count"] == 3
+
+
+def test_topics_find_the_subjects_of_a_small_table(run, tmp_path):
+    tickets = Path(__file__).parents[2] / "examples" / "tickets.csv"
+    out = run("fit", "topics", tickets, "--text", "words=text", "--topics", 6, "-o", tmp_path / "m.coview", "--json")[1]
+    names = " ".join(json.loads(out)["group_names"].values())
+    assert all(subject in names for subject in ("invoice", "battery", "app", "parcel", "password", "money"))
 
 
 def test_topics_and_clusters_are_listed_with_names_and_how_to_ask_for_another_number(run, pages, tmp_path):

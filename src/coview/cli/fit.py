@@ -78,6 +78,8 @@ def fit(
         settings.setdefault("n_clusters", None)  # chosen by the data
     if seeds is not None:
         settings.setdefault("seeds", _read_seeds(seeds))
+    elif model.lower() == "topics":  # from a factorization they read better than from random mixtures
+        settings.setdefault("init", "nmf")
     if ontology is not None:
         from coview.assignment.ontology import Ontology
 
