@@ -463,7 +463,7 @@ def subjects() -> dict[str, Callable[[], Subject]]:
         **{name: lambda name=name: of_catalog(name).fit(X, y) for name in ESTIMATORS if name != "CrossModalRetriever"},
         "PLSA of a batch": lambda: coview.PLSA(3, **seed).partial_fit(X),
         "DualPLSAClassifier of few labels": lambda: coview.DualPLSAClassifier(3, **short).fit(X, few),
-        "MultiViewPLSA of a batch": lambda: coview.MultiViewPLSA(3, 4, **short).fit(X).partial_fit(X),
+        "LinkPLSA of a batch": lambda: coview.LinkPLSA(3, **short).fit(X).partial_fit(X),
         "SpectralClusteringViews stacked": lambda: coview.SpectralClusteringViews(
             3, method="stacked", n_neighbors=8, **seed
         ).fit(X),

@@ -54,15 +54,6 @@ def test_info_as_json():
     assert "PLSA" in json.loads(coview("info", "--json").stdout)["models"]
 
 
-def test_the_groups_of_a_model_are_shown_as_a_tree(run, tmp_path, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "200")
-    X = make_topic_views(n_objects=60, n_clusters=3, random_state=0).views
-    model = LinkPLSA(4, max_iter=20, random_state=0).fit(X)
-    save(model, tmp_path / "topics.coview")
-    _, out, _ = run("info", tmp_path / "topics.coview", "--hierarchy")
-    assert out.strip() == repr(inspect(model).hierarchy())
-
-
 # -- Labels and outputs of the command line
 
 X = Views(words=np.eye(3), ids=["a", "b", "c"])

@@ -9,11 +9,9 @@ import pytest
 from coview import (
     PLSA,
     AutoClustering,
-    CoPLSA,
     EditedModel,
     LinkPLSA,
     MultiViewNaiveBayes,
-    MultiViewPLSA,
     SphericalKMeans,
     Views,
     edit,
@@ -113,7 +111,7 @@ def test_a_model_names_the_objects_of_its_fit(make, tmp_path):
 
 @pytest.mark.parametrize(
     "model",
-    [PLSA(3, random_state=0), MultiViewPLSA(3, 3, random_state=0, max_iter=10), CoPLSA(3, random_state=0, max_iter=3)],
+    [PLSA(3, random_state=0), LinkPLSA(3, random_state=0, max_iter=10)],
     ids=lambda model: type(model).__name__,
 )
 def test_a_model_that_learns_from_batches_names_the_objects_of_the_last(model):

@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.cluster import AgglomerativeClustering
 
-from coview import ConcatenatedViews, LinkPLSA, MultiViewPLSA, SphericalKMeans, Views, inspect, read_views, write_views
+from coview import ConcatenatedViews, LinkPLSA, SphericalKMeans, Views, inspect, read_views, write_views
 from coview.datasets import make_topic_views
 from coview.exceptions import ViewsError
 from coview.inspection.features import (
@@ -127,7 +127,7 @@ def test_vectors_are_no_words():
 
 @pytest.mark.parametrize("name", ["lazy", "batches"])
 def test_moments_are_of_the_objects_that_have_the_view(name, tmp_path):
-    model = MultiViewPLSA(K, 4, max_iter=2, random_state=0)
+    model = LinkPLSA(K, max_iter=2, random_state=0)
     if name == "lazy":
         write_views(X, tmp_path / "views", rows_per_shard=40)
         model.fit(read_views(tmp_path / "views", lazy=True))

@@ -267,7 +267,7 @@ def test_a_number_of_clusters_set_anew_makes_no_more_groups_than_objects():
             "n_batches_ is not there",
         ),
         (
-            lambda X, y: coview.MultiViewPLSA(2, 2, max_iter=2, random_state=0).fit(X).partial_fit(X),
+            lambda X, y: coview.LinkPLSA(2, max_iter=2, random_state=0).fit(X).partial_fit(X),
             lambda model: vars(model).pop("batch_counts_"),
             "batch_counts_ is not there",
         ),

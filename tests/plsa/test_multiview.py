@@ -181,17 +181,6 @@ def test_all_labeled_and_one_label_per_class_work():
     assert_allclose(one.predict_proba(test.select("view0")).sum(axis=1), 1, atol=1e-6)
 
 
-def test_minibatches_learn_the_clusters():
-    made = make_topic_views(n_objects=200, n_clusters=3, random_state=3)
-    model = MultiViewPLSA(3, 6, random_state=0)
-    for epoch in range(4):
-        for part in np.array_split(np.random.default_rng(epoch).permutation(200), 4):
-            model.partial_fit(made.views[part])
-    batch = MultiViewPLSA(3, 6, random_state=0).fit(made.views)
-    assert model.score(made.views) > batch.score(made.views) - 0.03 * abs(batch.score(made.views))
-    assert clustering_accuracy(made.target, model.predict(made.views)) > 0.9
-
-
 def test_top_features_of_clusters_and_topics():
     made = make_topic_views(n_objects=90, n_clusters=3, random_state=0)
     model = MultiViewPLSA(3, 5, random_state=0).fit(made.views)

@@ -368,15 +368,6 @@ def test_lengths_of_objects_do_not_change_a_classifier(uneven, model):
     np.testing.assert_allclose(fitted.predict_proba(views[:9]), fitted.predict_proba(data.views[:9]), atol=1e-6)
 
 
-def test_batches_are_scaled_like_the_first_one(uneven):
-    _, views, y = uneven
-    model = MultiViewPLSAClassifier(n_components=6, random_state=0)
-    model.partial_fit(views[:150], y[:150], classes=[0, 1, 2])
-    masses = dict(model.row_masses_)
-    model.partial_fit(views[150:], y[150:])
-    assert model.row_masses_ == masses == compute_row_masses(views[:150], "auto")
-
-
 # -- Starts: distributions, the same however rows are cut
 
 

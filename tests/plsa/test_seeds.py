@@ -96,7 +96,7 @@ def test_engines_agree(model):
         assert_allclose(one.history_["objective"], other.history_["objective"], rtol=1e-9)
 
 
-@named(MODELS)
+@named(MODELS[:2])
 def test_minibatches_keep_the_numbers(model):
     X, subject = make_views(300)
     model = clone(model).set_params(seeds=SEEDS)

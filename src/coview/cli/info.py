@@ -10,7 +10,6 @@ import typer
 
 from coview.cli.options import Json
 from coview.cli.summary import summarize_fit
-from coview.utils.messages import printable
 
 __all__ = ["about_here", "info"]
 
@@ -19,9 +18,6 @@ def info(
     model: Annotated[Path | None, typer.Argument(help="A model file to look into.")] = None,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Show all parameters and fitted attributes of a model.")
-    ] = False,
-    hierarchy: Annotated[
-        bool, typer.Option("--hierarchy", help="Show the topics, clusters or classes of a model as a tree.")
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -44,9 +40,7 @@ def info(
     from coview import inspect
 
     fitted = inspect(load(model))
-    if hierarchy:
-        print(printable(repr(fitted.hierarchy()), lines=True))
-    elif as_json:
+    if as_json:
         from coview.report.report import describe
 
         print(json.dumps(describe(fitted.preparation.model)))

@@ -9,7 +9,6 @@ average linkage. A cut at any level gives fewer, larger groups.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from scipy.spatial.distance import pdist, squareform
 
 from coview.exceptions import ViewsError
 from coview.inspection.features import described_features, holds_vectors, is_measured, readable_features, view_features
-from coview.utils.messages import cut, printable, quantity
+from coview.utils.messages import quantity
 from coview.validation import check_count
 from coview.views.views import Views
 
@@ -26,9 +25,6 @@ if TYPE_CHECKING:
     from coview.inspection.contract import Inspection
 
 __all__ = ["GroupHierarchy", "group_distances", "group_hierarchy"]
-
-NAME_LETTERS = 40
-MOST_LINES, DEEPEST = 60, 30  # of a printed tree
 
 
 class GroupHierarchy:
@@ -51,12 +47,7 @@ class GroupHierarchy:
     >>> distances = np.array([[0.0, 0.1, 0.9], [0.1, 0.0, 0.8], [0.9, 0.8, 0.0]])
     >>> tree = GroupHierarchy(linkage(squareform(distances), "average"), ["0", "1", "2"], ["cat", "dog", "tax"])
     >>> tree
-    Hierarchy of 3 groups, joined at these distances
-      0.85
-        0.10
-          0: cat
-          1: dog
-        2: tax
+    Hierarchy of 3 groups
     >>> tree.cut(2).tolist()
     [0, 0, 1]
     """
@@ -80,16 +71,7 @@ class GroupHierarchy:
         return cut_tree(self.linkage, n_clusters=n_parts).ravel()  # in the order of first groups
 
     def __repr__(self) -> str:
-        joined = ", joined at these distances" if len(self.keys) > 1 else ""
-        lines = [f"Hierarchy of {quantity(len(self.keys), 'group')}{joined}"]
-        for node, depth in islice(self.walk(), MOST_LINES):
-            text = self._called(node.id) if node.is_leaf() else f"{node.dist:.2f}"
-            lines.append("  " * min(depth + 1, DEEPEST) + text)
-        return "\n".join(lines if 2 * len(self.keys) - 1 <= MOST_LINES else [*lines, "  ..."])
-
-    def _called(self, group: int) -> str:
-        key, name = str(self.keys[group]), str(self.names[group])
-        return printable(key if name == key else f"{key}: {cut(name, NAME_LETTERS)}")
+        return f"Hierarchy of {quantity(len(self.keys), 'group')}"
 
     def walk(self, n_parts: int | None = None) -> Iterator[tuple[ClusterNode, int]]:
         """Yield each node of the tree, as scipy's, and its depth, from the root (0) down, the lowest group first.

@@ -54,7 +54,6 @@ from coview.engines.protocol import Block, Engine, Extra, Holder, State, Tree
 from coview.exceptions import ParameterError, ViewsError
 from coview.inspection import Inspection
 from coview.plsa.divergences import DIVERGENCES, Divergence, step_rows
-from coview.plsa.minibatches import check_batch, learn_stream
 from coview.plsa.mixture import FamilyMixin, MixtureModel
 from coview.plsa.starts import FitContext, as_distributions, draw_topics, read_init, read_init_keys, soften
 from coview.plsa.steps import ROW_FLOOR, MixtureSteps, draw_rows, fold_rows, get_dtype, normalize_mixtures
@@ -410,7 +409,7 @@ class CoPLSA(ByView, MixtureModel):
         ``memberships_by_view`` (``{view: array}``, or one array for all views) and ``topic_feature`` (``{view:
         array}``) in the shapes of the fitted attributes; the rest is random.
     <shared: algorithm>
-    <shared: engine, n_jobs, learning_decay>
+    <shared: engine, n_jobs>
     <shared: random_state, verbose>
 
     Attributes
@@ -478,7 +477,6 @@ class CoPLSA(ByView, MixtureModel):
         algorithm: str = "fast",
         engine: Any = "auto",
         n_jobs: int | None = None,
-        learning_decay: float = 0.7,
         random_state: Any = None,
         verbose: int | None = None,
     ) -> None:
@@ -494,14 +492,8 @@ class CoPLSA(ByView, MixtureModel):
         self.algorithm = algorithm
         self.engine = engine
         self.n_jobs = n_jobs
-        self.learning_decay = learning_decay
         self.random_state = random_state
         self.verbose = verbose
-
-    def partial_fit(self, X: Any, y: Any = None) -> CoPLSA:
-        """Update the model with one minibatch (online EM); every batch must have the views of the first."""
-        learn_stream(self, check_batch(self, X))
-        return self
 
     def transform(self, X: Any) -> np.ndarray:
         """Compute the topic mixtures of objects from some or all of the fitted views, with fixed topics.

@@ -10,17 +10,16 @@ from typing import Any
 from coview.plsa.dense import MULTINOMIAL
 from coview.utils import fitted_state as rules
 
-__all__ = ["background_rule", "batch_rule", "topic_counts_rule", "topic_rules", "vectors_rule"]
+__all__ = ["background_rule", "batch_rule", "topic_rules", "vectors_rule"]
 
 
-def topic_rules(groups: str, topics: str, **counts: rules.Rule) -> dict[str, rules.Rule | None]:
-    """Return what fitted attributes must look like where there are these groups, of these topics; `counts` by view."""
+def topic_rules(groups: str, topics: str) -> dict[str, rules.Rule | None]:
+    """Return what fitted attributes must look like where there are these groups, of these topics."""
     return {
         "topic_feature_": rules.by_view(topic_rule(topics, "features of {view}")),
         "memberships_": rules.shares("objects", groups),
         "variance_explained_": vectors_rule(rules.floats(groups)),
         "group_means_": vectors_rule(rules.floats(groups, "features of {view}")),
-        "batch_counts_": batch_rule(groups, **counts),
     }
 
 
@@ -54,19 +53,21 @@ def vectors_rule(inside: rules.Rule) -> rules.Rule:
     return rules.optional(rules.custom(visit), needed=lambda state: "likelihood_" in state)
 
 
-def batch_rule(groups: str, **counts: rules.Rule) -> rules.Rule:
-    """What the running sums of minibatches must look like: `counts` by view, and moments of Gaussian views."""
+def batch_rule() -> rules.Rule:
+    """What the running sums of minibatches must look like: counts by view, and moments of Gaussian views."""
+    counts = rules.by_view(rules.floats("features of {view}", "topics", low=0), some=True)
     moments = rules.record(
-        gram=rules.floats(groups, groups),
-        cross=rules.floats(groups, "features of {view}"),
+        gram=rules.floats("topics", "topics"),
+        cross=rules.floats("topics", "features of {view}"),
         squares=rules.floats(1, low=0),
         count=rules.floats(1, low=0),
     )
-    parts = {name: rules.by_view(rule, some=True) for name, rule in counts.items()}
-    inside = rules.record(**parts, moments=rules.optional(rules.by_view(moments, some=True)))
+    more = rules.optional(rules.by_view(moments, some=True))
 
     def visit(checker: rules.Checker, value: Any, where: str) -> None:
-        checker.check(inside, value, where)
+        # of topics over a background, or of profiles
+        known = "topics" if checker.state.get("background_") else "profiles"
+        checker.check(rules.record(**{known: counts}, moments=more), value, where)
         vectors, names = find_vector_views(checker), checker.state.get("view_names_", [])
         for name, part in {"moments": {}, **value}.items():
             # a view is counts or vectors: sums of the wrong kind would meet arrays of another shape in `partial_fit`
@@ -93,14 +94,3 @@ def background_rule(*, joint: bool) -> rules.Rule:
             checker.refuse(where, "has shares that do not add up to a number between 0 and 1")
 
     return rules.optional(rules.custom(visit))
-
-
-def topic_counts_rule() -> rules.Rule:
-    """What the running counts of minibatches must look like: of topics over a background, or of profiles."""
-    counts = rules.floats("features of {view}", "topics", low=0)
-    plain, over = batch_rule("topics", profiles=counts), batch_rule("topics", topics=counts)
-
-    def visit(checker: rules.Checker, value: Any, where: str) -> None:
-        checker.check(over if checker.state.get("background_") else plain, value, where)
-
-    return rules.optional(rules.custom(visit), needed=plain.needed)

@@ -16,8 +16,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from coview.plsa.fitted_rules import background_rule, topic_counts_rule
-from coview.plsa.minibatches import check_batch, learn_stream
+from coview.plsa.fitted_rules import background_rule, batch_rule
+from coview.plsa.minibatches import learn_stream
 from coview.plsa.mixture import MixtureModel
 from coview.plsa.plsa import compute_expected_features
 from coview.plsa.starts import SEED_PARAMETERS, FitContext, find_likeliest_arrays
@@ -76,7 +76,7 @@ class LinkPLSA(MixtureModel):
     _takes_vectors = True
     # joint is False: each view of a topic is a distribution that sums to one
     # running counts of `partial_fit` are those of topics, over a background or not
-    _fitted_state = {"background_": background_rule(joint=False), "batch_counts_": topic_counts_rule()}
+    _fitted_state = {"background_": background_rule(joint=False), "batch_counts_": batch_rule()}
     _parameters = {**SEED_PARAMETERS, "init": one_of("auto", "nmf", "random", "likeliest") | MAPPING}
 
     def __init__(
@@ -118,7 +118,7 @@ class LinkPLSA(MixtureModel):
 
     def partial_fit(self, X: Any, y: Any = None) -> LinkPLSA:
         """Update the model with one minibatch (online EM); every batch must have the views of the first."""
-        learn_stream(self, check_batch(self, X))
+        learn_stream(self, X)
         return self
 
     def inverse_transform(self, X: Any) -> Any:

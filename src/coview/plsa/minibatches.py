@@ -1,4 +1,4 @@
-"""Online EM of the PLSA family: `partial_fit` folds a batch in, then moves the running expected counts towards its own.
+"""Online EM of PLSA and link-PLSA: `partial_fit` folds a batch in, then moves running expected counts towards its own.
 
     s_t  =  (1 - rho_t) s_(t-1) + rho_t s(batch t),     rho_t = (10 + t) ** -learning_decay
 
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from coview.engines.loop import NO_DEADLINE, sweep
+from coview.engines.loop import sweep
 from coview.engines.protocol import Engine, Holder, State, Tree, floating_type, tree_map
 from coview.exceptions import ViewsError
 from coview.plsa.starts import FitContext
@@ -19,7 +19,7 @@ from coview.validation import base_seed
 from coview.views.lazy import LazyViews
 from coview.views.views import Views
 
-__all__ = ["check_batch", "has_learned", "learn_stream"]
+__all__ = ["learn_stream"]
 
 FIRST_ITERATIONS = 10  # of the first batch: what it teaches is all there is to fold the second one into
 
@@ -29,26 +29,18 @@ def has_learned(model: Any) -> bool:
     return "topic_feature_" in vars(model)
 
 
-def check_batch(model: Any, X: Any) -> Any:
-    """Check a batch, and return its views: the first one of a new model says what they are."""
-    return model._new_views(X) if has_learned(model) else model._fit_views(X)
-
-
-def learn_stream(model: Any, views: Any, extra: dict[str, Any] | None = None) -> None:
-    """Learn from one minibatch; of lazy views, every part is one."""
-    extra = extra or {}
+def learn_stream(model: Any, X: Any) -> None:
+    """Learn from one minibatch; of lazy views, every part is one. The first one says what the views of a model are."""
+    views = model._new_views(X) if has_learned(model) else model._fit_views(X)
     if not isinstance(views, LazyViews):
-        return _learn_batch(model, model._prepared(views), {**model._carried(), **extra})
+        _learn_batch(model, views)
+        return
     model._read_seeds(views)
-    first = 0
     for part in views.parts():
-        here = {name: array[first : first + len(part)] for name, array in extra.items()}
-        _learn_batch(model, model._prepared(model._numbers(part, False)), {**model._carried(), **here})
-        first += len(part)
-    return None
+        _learn_batch(model, model._numbers(part, False))
 
 
-def _learn_batch(model: Any, views: Views, extra: dict[str, Any]) -> None:
+def _learn_batch(model: Any, views: Views) -> None:
     missing = [name for name in model.view_names_ if name not in views]
     if missing:
         raise ViewsError(
@@ -64,6 +56,7 @@ def _learn_batch(model: Any, views: Views, extra: dict[str, Any]) -> None:
         vars(model).setdefault("background_", {})
         model._move_background(views, weight)
     ids, seeds = model._ids_of(views), model._read_seeds(views)  # pseudo-objects have no ids
+    extra: dict[str, Any] = {}
     if seeds is not None:
         extra = model._of_seeds(views, seeds) if first else {"labels": seeds.labels(len(views))}
         views = model._with_seeds(views, seeds)
@@ -108,13 +101,12 @@ def _learn_batch(model: Any, views: Views, extra: dict[str, Any]) -> None:
     model.n_batches_ += 1
     model.n_iter_ = model.n_batches_
     model.history_.setdefault("objective", []).append(float(stats["objective"]))
-    model._keep_labels()
 
 
 def _learn_first(model: Any, views: Views, extra: dict[str, Any], engine: Engine) -> tuple[Any, Tree, Holder]:
     """Return steps, shared parameters after some EM iterations on the first batch, and its holder."""
-    seed, labels = base_seed(model.random_state), model._known_labels(extra)
-    context = FitContext(seed, labels, NO_DEADLINE, engine=engine, start=extra.get("start"))
+    seed = base_seed(model.random_state)
+    context = FitContext(seed, engine=engine, start=extra.get("start"))
     make, carried = model._begin_all(views, context)
     steps, shared = model._steps(), _on_engine(make(seed), engine, floating_type(views))
     holder = Holder(list(model._each_block(views, engine, steps.width, {**carried, **extra})), engine)

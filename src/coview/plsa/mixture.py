@@ -128,7 +128,7 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LoopMixin,
     n_batches_: int
     fit_seconds_: dict[str, float]
     _fitted_state = {
-        **topic_rules("topics", "topics", profiles=rules.floats("features of {view}", "topics", low=0)),
+        **topic_rules("topics", "topics"),
         "likelihood_": rules.optional(rules.by_view(rules.choice(*LIKELIHOODS))),
         "noise_variance_": vectors_rule(rules.real(1e-60, 1e120)),
         "column_moments_": rules.optional(rules.by_view(rules.floats(2, "features of {view}"), some=True)),

@@ -40,14 +40,12 @@ from sklearn.preprocessing import normalize
 from coview.classification.naive_bayes import NaiveBayesStart, learn_label_start
 from coview.classification.view_evidence import LEARNED, learn_view_weights
 from coview.engines.held import HeldViews
-from coview.engines.loop import NO_DEADLINE, Deadline
 from coview.engines.passes import take_classes
 from coview.engines.protocol import Block, Engine, Tree, over_rows
 from coview.exceptions import ParameterError
 from coview.inspection import Inspection, Topics
 from coview.plsa.dense import SPREAD_COST, cluster_vectors, fit_class_means
 from coview.plsa.fitted_rules import topic_rules
-from coview.plsa.minibatches import check_batch, has_learned, learn_stream
 from coview.plsa.mixture import RESTART, FamilyMixin, MixtureClusterMixin, MixtureModel, split_by_view
 from coview.plsa.starts import (
     SEED_PARAMETERS,
@@ -149,12 +147,7 @@ def add_profiles(features: Tree, clusters: Tree) -> Tree:
 def _rules(topics: str) -> dict[str, rules.Rule | None]:
     """What the fitted topics must look like; `topics` says whether views share them or have their own."""
     return {
-        **topic_rules(
-            "clusters",
-            topics,
-            feature_topic=rules.floats("features of {view}", topics, low=0),
-            cluster_topic=rules.floats("clusters", topics, low=0),
-        ),
+        **topic_rules("clusters", topics),
         "cluster_topic_": rules.by_view(rules.shares("clusters", topics)),
     }
 
@@ -378,7 +371,6 @@ class _TopicClusters(MixtureClusterMixin, _ClusterTopics):
         algorithm: str = "fast",
         engine: Any = "auto",
         n_jobs: int | None = None,
-        learning_decay: float = 0.7,
         random_state: Any = None,
         verbose: int | None = None,
     ) -> None:
@@ -395,14 +387,8 @@ class _TopicClusters(MixtureClusterMixin, _ClusterTopics):
         self.algorithm = algorithm
         self.engine = engine
         self.n_jobs = n_jobs
-        self.learning_decay = learning_decay
         self.random_state = random_state
         self.verbose = verbose
-
-    def partial_fit(self, X: Any, y: Any = None) -> Any:
-        """Update the model with one minibatch (online EM); every batch must have the views of the first."""
-        learn_stream(self, check_batch(self, X))
-        return self
 
     def _first_vectors(self, views: Any, context: FitContext) -> Any:
         return cluster_vectors(views, self.n_clusters, context.seed)
@@ -450,7 +436,6 @@ class _TopicClasses(LabeledScoreMixin, ClassifierMixin, _ClusterTopics):  # type
         algorithm: str = "fast",
         engine: Any = "auto",
         n_jobs: int | None = None,
-        learning_decay: float = 0.7,
         random_state: Any = None,
         verbose: int | None = None,
     ) -> None:
@@ -465,7 +450,6 @@ class _TopicClasses(LabeledScoreMixin, ClassifierMixin, _ClusterTopics):  # type
         self.algorithm = algorithm
         self.engine = engine
         self.n_jobs = n_jobs
-        self.learning_decay = learning_decay
         self.random_state = random_state
         self.verbose = verbose
 
@@ -482,27 +466,10 @@ class _TopicClasses(LabeledScoreMixin, ClassifierMixin, _ClusterTopics):  # type
         codes, self.classes_ = encode_labels(y, len(views))
         warn_of_lone_labels(codes, self.classes_)
         # labels travel with the blocks: the row step clamps those that are not -1 (section 3.1 of the paper)
-        self._learn_weights(views, codes, deadline.share(self._start_share))
+        if self.view_weights == LEARNED:
+            seed, ready = base_seed(self.random_state), deadline.share(self._start_share)
+            self.view_weights_ = learn_view_weights(views, codes, len(self.classes_), seed, ready, self._vector_views())
         self._fit(X, views, deadline, {"labels": codes})
-        return self
-
-    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Any:
-        """Update the model with one minibatch (online EM); -1, None or NaN in y marks unlabeled objects.
-
-        The first batch of a new model must name all classes and should hold labeled objects of each; every batch has
-        the views of the first.
-        """
-        new = not has_learned(self)
-        if new and classes is None:
-            raise ValueError(
-                "classes must be passed in the first call to partial_fit: list every class that may occur."
-            )
-        classes = classes if new else self.classes_
-        views = check_batch(self, X)
-        codes, self.classes_ = encode_labels(y, len(views), classes)
-        if new:
-            self._learn_weights(views, codes)
-        learn_stream(self, views, {"labels": codes})
         return self
 
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -529,13 +496,6 @@ class _TopicClasses(LabeledScoreMixin, ClassifierMixin, _ClusterTopics):  # type
 
     def _new_views(self, X: Any) -> Any:
         return scale_to_masses(super()._new_views(X), self.row_masses_)
-
-    def _learn_weights(self, views: Any, codes: np.ndarray, deadline: Deadline = NO_DEADLINE) -> None:
-        if self.view_weights == LEARNED:
-            seed = base_seed(self.random_state)
-            self.view_weights_ = learn_view_weights(
-                views, codes, len(self.classes_), seed, deadline, self._vector_views()
-            )
 
     def _first_vectors(self, views: Any, context: FitContext) -> Any:
         assert context.labels is not None
@@ -645,7 +605,7 @@ class MultiViewPLSA(_TopicClusters, MixtureModel):
         ``topic_feature``, ``cluster_topic`` (``{view: array}``, or one array where there is one view) in the shapes of
         the fitted attributes; memberships that it lacks start as by default, everything else at random.
     <shared: likelihood, algorithm>
-    <shared: engine, n_jobs, learning_decay>
+    <shared: engine, n_jobs>
     <shared: random_state, verbose>
 
     Attributes
@@ -709,7 +669,7 @@ class MultiViewPLSAClassifier(_TopicClasses, MixtureModel):  # type: ignore[misc
         unlabeled objects; or random. A dict holds any of ``memberships``, ``topic_feature``, ``cluster_topic`` in the
         shapes of the fitted attributes.
     <shared: likelihood, algorithm>
-    <shared: engine, n_jobs, learning_decay>
+    <shared: engine, n_jobs>
     <shared: random_state, verbose>
 
     Attributes
@@ -759,7 +719,7 @@ class DualPLSA(_TopicClusters, MixtureModel):
     <same: view_weights, seeds, seed_strength, max_iter, tol, n_init, init>
     likelihood : {"auto", "multinomial"}, default="auto"
         All views are counts here: they share their topics.
-    <same: algorithm, engine, n_jobs, learning_decay, random_state, verbose>
+    <same: algorithm, engine, n_jobs, random_state, verbose>
 
     Attributes
     ----------
@@ -800,7 +760,7 @@ class DualPLSAClassifier(_TopicClasses, MixtureModel):  # type: ignore[misc]
     <same: view_weights, unit_mass, max_iter, tol, n_init, init>
     likelihood : {"auto", "multinomial"}, default="auto"
         All views are counts here: they share their topics.
-    <same: algorithm, engine, n_jobs, learning_decay, random_state, verbose>
+    <same: algorithm, engine, n_jobs, random_state, verbose>
 
     Attributes
     ----------

@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from coview.plsa.fitted_rules import background_rule, topic_counts_rule
-from coview.plsa.minibatches import check_batch, learn_stream
+from coview.plsa.fitted_rules import background_rule, batch_rule
+from coview.plsa.minibatches import learn_stream
 from coview.plsa.mixture import MixtureModel
 from coview.plsa.starts import SEED_PARAMETERS
 from coview.plsa.steps import mix_with_background
@@ -95,7 +95,7 @@ class PLSA(MixtureModel):
         "view_weights_": None,  # what the base has, and this model lacks
         "topic_view_": rules.shares("topics", "views"),
         "background_": background_rule(joint=True),
-        "batch_counts_": topic_counts_rule(),
+        "batch_counts_": batch_rule(),
     }
     _parameters = {**SEED_PARAMETERS, "init": one_of("auto", "nmf", "random") | MAPPING}
 
@@ -136,7 +136,7 @@ class PLSA(MixtureModel):
 
     def partial_fit(self, X: Any, y: Any = None) -> PLSA:
         """Update the model with one minibatch (online EM); every batch must have the views of the first."""
-        learn_stream(self, check_batch(self, X))
+        learn_stream(self, X)
         return self
 
     def inverse_transform(self, X: Any) -> Any:

@@ -20,7 +20,7 @@ from coview.preprocessing.stop_words import LANGUAGES, STOP_WORDS
 from coview.preprocessing.weighting import count_documents
 from coview.utils import fitted_state as rules
 from coview.utils.messages import listed, short
-from coview.utils.parameters import NONE, TEXTS, TRUTH, check_parameters, frequency, instance, one_of
+from coview.utils.parameters import NONE, TRUTH, check_parameters, frequency, instance, one_of
 from coview.utils.sampling import sample_positions
 
 __all__ = ["STOPPED", "TextVectorizer", "find_separators", "is_char_ngram", "make_char_ngrams", "read_noted_list"]
@@ -66,8 +66,6 @@ class TextVectorizer(CountVectorizer):
         such. None for texts made of words.
     drop_versions : bool, default=False
         Leave the required versions of items out, as in "libc6 (>= 2.14)"; lists only.
-    ngram_range : tuple of int, default=(1, 1)
-        Least and largest number of adjacent words that are counted together.
     char_ngrams : bool or "auto", default=False
         Count 3 to 5 adjacent characters of each word beside the words, so that "dogs" and "dog" have something in
         common; they are spelled "do…", "…og…" and "…gs". "auto" does so for at least 100 texts of less than ten words
@@ -111,7 +109,6 @@ class TextVectorizer(CountVectorizer):
         "stop_words": STOPPED | NONE,
         "separator": instance(str, tuple) | NONE,
         "drop_versions": TRUTH,
-        "ngram_range": TEXTS,
         "char_ngrams": TRUTH | one_of("auto"),
         "min_df": frequency() | one_of("auto"),
         "max_df": frequency() | one_of("auto"),
@@ -123,12 +120,11 @@ class TextVectorizer(CountVectorizer):
         *,
         separator: str | tuple[str, ...] | None = None,
         drop_versions: bool = False,
-        ngram_range: tuple[int, int] = (1, 1),
         char_ngrams: Any = False,
         min_df: Any = 1,
         max_df: Any = 1.0,
     ) -> None:
-        super().__init__(ngram_range=ngram_range, min_df=min_df, max_df=max_df)
+        super().__init__(min_df=min_df, max_df=max_df)
         self.stop_words = stop_words
         self.separator = separator
         self.drop_versions = drop_versions
@@ -143,7 +139,6 @@ class TextVectorizer(CountVectorizer):
         """Learn the words of texts and return their counts (texts x words)."""
         check_parameters(self)
         texts = _as_texts(raw_documents)
-        self._validate_ngram_range()
         self.char_ngrams_ = self._needs_char_ngrams(texts)
         try:
             counter = CountVectorizer(analyzer=self.build_analyzer())
@@ -213,7 +208,7 @@ class TextVectorizer(CountVectorizer):
         def read(text: str) -> list[int]:
             return [columns[word] for word in analyze(text) if word in columns]
 
-        if self.separator is not None or self.char_ngrams_ or self.ngram_range != (1, 1):
+        if self.separator is not None or self.char_ngrams_:
             return read
         stop_words = self.get_stop_words()
         left = {word: column for word, column in columns.items() if word not in stop_words}
@@ -261,7 +256,7 @@ class TextVectorizer(CountVectorizer):
             if not words and isinstance(self.stop_words, str):
                 words = every
             parts = (part for word in words for part in make_char_ngrams(word)) if characters else ()
-            return [*self._word_ngrams(words), *parts]
+            return [*words, *parts]
 
         return analyze
 
