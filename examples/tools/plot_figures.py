@@ -2,7 +2,7 @@
 Figures of a fitted model
 =========================
 
-Figures of what a model found, in the style of scikit-learn's displays. The page that ``model.report(X, y)`` makes has the
+Figures of what a model found, in the style of scikit-learn's displays. The page that ``make_report(model, X, y)`` makes has the
 same, and more.
 """
 
@@ -10,7 +10,7 @@ same, and more.
 # Functions and classes of installed Python packages, by the words of their documentation and the names in their code.
 import numpy as np
 
-from coview import MultiViewPLSA
+from coview import MultiViewPLSA, make_report
 from coview.datasets import load_python_packages
 from coview.plot import ObjectiveDisplay, ObjectMapDisplay, TopicsDisplay
 
@@ -36,8 +36,8 @@ TopicsDisplay.from_estimator(model, n_features=6)
 ObjectMapDisplay.from_estimator(model, X, y)
 
 # %%
-# All of this, and more, is on one page that you can share: ``model.report(X, y).save("report.html")``.
-summary = model.report(X, y).summary
+# All of this, and more, is on one page that you can share: ``make_report(model, X, y).save("report.html")``.
+summary = make_report(model, X, y).summary
 for row in summary["views"]["rows"]:
     print(f"{row['name']:6s} alone: {summary['views']['measure']} {row['alone']:.2f}")
 print(f"both         {summary['views']['measure']} {summary['views']['whole']:.2f}")

@@ -6,7 +6,6 @@ The only module that touches what scikit-learn marks as its developers' interfac
 from __future__ import annotations
 
 import copy
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from inspect import isfunction
@@ -86,30 +85,6 @@ class MultiViewEstimator(WholeFitMixin, BaseEstimator):
         tags.input_tags.sparse = True
         tags.input_tags.positive_only = self._models_counts
         return tags
-
-    def report(self, X: Any = None, y: Any = None, path: Any = None, **options: Any) -> Any:
-        """Describe the fitted model on one page, which a notebook shows and ``save(path)`` writes.
-
-        Parameters
-        ----------
-        X : Views or what becomes Views, optional
-            Objects to describe it with: those it was fitted on, or new ones.
-        y : array-like, optional
-            Labels of those objects; -1, None or NaN for none.
-        path : str or Path, optional
-            Write the page to this file too.
-        **options
-            As in `coview.make_report`.
-
-        Returns
-        -------
-        Report
-        """
-        # reports stand above this module: the package's front, imported before it, loads them by name
-        page = sys.modules["coview"].make_report(self, X, y, **options)
-        if path is not None:
-            page.save(path)
-        return page
 
     def _inspect(self) -> Inspection:
         """Answer `inspect`; families override it, mostly by `dataclasses.replace` of what is found here."""

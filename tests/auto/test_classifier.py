@@ -19,6 +19,7 @@ from coview import (
     Views,
     inspect,
     load,
+    make_report,
     save,
 )
 from coview.auto import classifier as module
@@ -267,7 +268,7 @@ def test_inspect_and_report_say_what_was_chosen(counts, fitted):
     answer = inspect(fitted)
     assert answer.kind == "class" and answer.selection.candidates is fitted.candidates_
     assert_allclose(answer.features("view1").sum(axis=1), 1)
-    text = fitted.report(counts.views).html
+    text = make_report(fitted, counts.views).html
     assert all(name in text for name in fitted.candidates_["name"])
 
 

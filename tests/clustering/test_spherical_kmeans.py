@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal, assert_equal
 from scipy import sparse
 from sklearn.preprocessing import normalize
 
-from coview import AutoClustering, SphericalKMeans, Views, inspect, load, save
+from coview import AutoClustering, SphericalKMeans, Views, inspect, load, make_report, save
 from coview.clustering.relations import relate_views
 from coview.clustering.spherical_kmeans import sweep_sphere
 from coview.datasets import make_topic_views
@@ -152,7 +152,7 @@ def test_a_fit_warns_of_rows_in_another_order_and_of_nothing_else(tmp_path):
     with pytest.warns(UserWarning, match="View 'tags' has structure, but shares nothing with the other") as told:
         model = AutoClustering(4, random_state=0).fit(Views(arrays))
     assert [one.filename for one in told] == [__file__]
-    assert str(told[0].message) in unescape(model.report().html)
+    assert str(told[0].message) in unescape(make_report(model).html)
     save(model, tmp_path / "model.coview")
     assert_equal(load(tmp_path / "model.coview").view_relations_, model.view_relations_)
 

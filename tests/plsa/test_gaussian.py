@@ -252,9 +252,6 @@ def test_clusters_of_vectors_alone_are_found():
     assert clustering_accuracy(DATA.target, model.labels_) > 0.9
     assert model.likelihood_ == {"x": "gaussian"}
     assert not described_features(inspect(model), "x").probabilities
-    link = LinkPLSA(K, max_iter=5, random_state=0).fit(BOTH)
-    expected = link.inverse_transform(np.full((1, K), 1 / K))["vector"]
-    assert_allclose(expected, link.topic_feature_["vector"].mean(axis=0, keepdims=True))
 
 
 @pytest.mark.parametrize("labels", [False, True])

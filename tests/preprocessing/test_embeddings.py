@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from coview import ConcatenatedViews, EmbeddingViews, SphericalKMeans, TableViews, inspect, load, save
-from coview.exceptions import DataFileError, ModelFileError, ParameterError, ViewsError
+from coview.exceptions import ModelFileError, ParameterError, ViewsError
 
 TEXTS = ["red fox", "blue sea", None, "red fox", "", "the sea at night", "blue sea"]
 
@@ -87,7 +87,7 @@ def test_one_encoder_by_view():
     assert front.transform({"b": ["ox"]})["b"].tolist() == [[1.0, 1.0]]
 
 
-def test_images_are_arrays_or_files(tmp_path):
+def test_images_are_arrays():
     images = [np.full((2, 2, 3), value, dtype=np.uint8) for value in (1, 2, 1)]
     seen = []
 
@@ -96,13 +96,6 @@ def test_images_are_arrays_or_files(tmp_path):
         return [[float(np.mean(image))] for image in batch]
 
     assert EmbeddingViews(brightness).fit_transform(images)["text"].ravel().tolist() == [1, 2, 1] and len(seen) == 2
-    for i in range(2):
-        (tmp_path / f"{i}.png").write_bytes(b"same")
-    names = [str(tmp_path / f"{i}.png") for i in range(2)]
-    sizes = EmbeddingViews(lambda paths: [[path.stat().st_size] for path in paths], {"image": "file"}, files="image")
-    assert sizes.fit_transform({"file": names})["image"].ravel().tolist() == [4, 4]
-    with pytest.raises(DataFileError, match=r"Column 'file' names no file in row 1 .counting from 0.: 'nowhere.png'"):
-        sizes.fit({"file": [names[0], "nowhere.png"]})
 
 
 @pytest.mark.parametrize(

@@ -142,7 +142,7 @@ def test_a_notebook_s_frame_works_without_an_origin(browser, make, data):
     trouble = []
     opened.on("console", lambda message: trouble.append(message.text))
     opened.on("pageerror", lambda error: trouble.append(str(error)))
-    opened.set_content(make("MultiViewPLSA").report(*data)._repr_html_())
+    opened.set_content(make_report(make("MultiViewPLSA"), *data)._repr_html_())
     frame = opened.frame_locator("iframe")
     frame.locator(".theme").click()
     assert frame.locator("html[data-theme]").count() == 1

@@ -96,7 +96,7 @@ def test_calibration_of_labels_hidden_in_the_fit_is_told(n_labels):
 
 
 def test_a_notebook_shows_it_in_a_frame_of_its_own(make):
-    report = make("PLSA").report()
+    report = make_report(make("PLSA"))
     shown = report._repr_html_()
     inside = re.fullmatch(r'<iframe srcdoc="([^"]*)" sandbox="allow-scripts"[^>]*></iframe>', shown)
     assert inside and html.unescape(inside.group(1)) == report.html
@@ -112,7 +112,8 @@ def test_as_text_it_says_what_is_on_the_page_and_how_to_get_it(make, data):
 
 
 def test_it_is_written_to_the_path(make, data, tmp_path):
-    report = make("PLSA").report(*data, path=tmp_path / "deep" / "report.html")
+    report = make_report(make("PLSA"), *data)
+    report.save(tmp_path / "deep" / "report.html")
     assert (tmp_path / "deep" / "report.html").read_text(encoding="utf-8") == report.html
 
 

@@ -41,7 +41,7 @@ def demo(
 
 def run_demo(out: Path, seed: int = 0) -> dict[str, Any]:
     """Run the demonstration and return what it found; the report goes to ``out/report.html``."""
-    from coview import MultiViewPLSA, inspect
+    from coview import MultiViewPLSA, inspect, make_report
     from coview.datasets import load_python_packages
     from coview.web.demo import demo_retriever
 
@@ -59,7 +59,7 @@ def run_demo(out: Path, seed: int = 0) -> dict[str, Any]:
     queries = {query: [str(hit) for hit, _ in retriever.search(query, "words", "code", 3)[0]] for query in QUERIES}
     tell("writing the report")
     model = MultiViewPLSA(len(corpus.target_names), random_state=seed).fit(corpus.views)
-    model.report(corpus.views, corpus.target_names[corpus.target]).save(out / "report.html")
+    make_report(model, corpus.views, corpus.target_names[corpus.target]).save(out / "report.html")
     fitted = inspect(model)
     return {
         "objects": len(corpus.views),

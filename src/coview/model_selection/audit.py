@@ -33,7 +33,7 @@ from coview.exceptions import ParameterError
 from coview.inspection import Inspection, inspect
 from coview.inspection.known import objects_by_view
 from coview.model_selection.copies import copy_to_fit
-from coview.model_selection.table import RowTable
+from coview.model_selection.table import ObjectTable
 from coview.utils.messages import quantity
 from coview.utils.progress import tell
 from coview.utils.remembered import remembering
@@ -51,7 +51,6 @@ RIGHT, WRONG = 50.0, 5.0  # labels of each class, right and wrong, that are beli
 ROUNDS = 50  # of EM
 SHOWN = 10
 UNJUDGED = "no view to judge it by"
-COLUMNS = ("row", "id", "label", "suggested", "doubt", "reason")
 
 
 def audit_labels(model: Any, X: Any, y: Any, *, cv: int = FOLDS, random_state: Any = 0) -> LabelAudit:
@@ -128,7 +127,7 @@ def audit_labels(model: Any, X: Any, y: Any, *, cv: int = FOLDS, random_state: A
     return LabelAudit([described[i] for i in order], probabilities[order])
 
 
-class LabelAudit(RowTable):
+class LabelAudit(ObjectTable):
     """Result of `audit_labels`: one row per label that could be held out, the most doubtful first.
 
     Objects that lack all views come last: no view can judge them.
@@ -154,23 +153,15 @@ class LabelAudit(RowTable):
     1 label, 1 of them more likely wrong than right
     """
 
+    _fields = ("row", "id", "label", "suggested", "doubt", "reason")
+
     def __init__(self, rows: list[dict[str, Any]], probabilities: np.ndarray) -> None:
         self.rows, self.probabilities = rows, probabilities
-
-    @property
-    def indices(self) -> np.ndarray:
-        """Positions of the objects in X, the most doubtful first."""
-        return np.array([row["row"] for row in self.rows], dtype=np.int64)
 
     @property
     def n_doubted(self) -> int:
         """Number of labels that are more likely wrong than right."""
         return sum(row["doubt"] > 0.5 for row in self.rows)
-
-    @property
-    def columns(self) -> dict[str, list[Any]]:
-        """The rows as columns."""
-        return {name: [row[name] for row in self.rows] for name in COLUMNS}
 
     def __repr__(self) -> str:
         return f"{quantity(len(self.rows), 'label')}, {self.n_doubted:,} of them more likely wrong than right"

@@ -24,7 +24,7 @@ from sklearn.preprocessing import normalize
 from coview.auto.preparation import preparation, prepared
 from coview.exceptions import ParameterError
 from coview.inspection import inspect
-from coview.model_selection.table import RowTable
+from coview.model_selection.table import ObjectTable
 from coview.utils.messages import quantity
 from coview.utils.sampling import sample_positions
 from coview.utils.warn import unwarned
@@ -37,7 +37,6 @@ __all__ = ["LabelSuggestions", "suggest_labels"]
 MOST = 10_000  # objects with and without a label, each, that are looked at; of more, a sample
 LANDMARKS = 1_000  # objects that a label is to say something of
 WIDTH = 30  # directions in which objects are compared, settled on citations and news
-COLUMNS = ("row", "id", "predicted", "probability", "uncertainty", "coverage")
 
 
 def suggest_labels(model: Any, X: Any, n: int = 10, *, y: Any = None, random_state: Any = 0) -> LabelSuggestions:
@@ -129,7 +128,7 @@ def suggest_labels(model: Any, X: Any, n: int = 10, *, y: Any = None, random_sta
     return LabelSuggestions(rows, **facts)
 
 
-class LabelSuggestions(RowTable):
+class LabelSuggestions(ObjectTable):
     """Result of `suggest_labels`: one row per object, the most helpful first.
 
     Attributes
@@ -148,18 +147,10 @@ class LabelSuggestions(RowTable):
     0 objects to label, of 0 without a label (3 labeled)
     """
 
+    _fields = ("row", "id", "predicted", "probability", "uncertainty", "coverage")
+
     def __init__(self, rows: list[dict[str, Any]], *, n_labeled: int, n_unlabeled: int) -> None:
         self.rows, self.n_labeled, self.n_unlabeled = rows, n_labeled, n_unlabeled
-
-    @property
-    def indices(self) -> np.ndarray:
-        """Positions of the objects in X, the most helpful first."""
-        return np.array([row["row"] for row in self.rows], dtype=np.int64)
-
-    @property
-    def columns(self) -> dict[str, list[Any]]:
-        """The rows as columns, of these names also where there is no row."""
-        return {name: [row[name] for row in self.rows] for name in COLUMNS}
 
     def __repr__(self) -> str:
         objects = quantity(len(self.rows), "object")
@@ -169,7 +160,7 @@ class LabelSuggestions(RowTable):
         return {"n_labeled": self.n_labeled, "n_unlabeled": self.n_unlabeled, "rows": self.rows}
 
     def _head(self) -> list[str]:
-        return [*COLUMNS[1:]]
+        return [*self._fields[1:]]
 
     def _cells(self, row: Mapping[str, Any]) -> list[str]:
         coverage = f"{100 * row['coverage']:.2g} %"  # one object of many covers a small share

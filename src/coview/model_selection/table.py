@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from itertools import takewhile
 from pathlib import Path
 from textwrap import fill
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.stats import t as student_t
@@ -19,7 +19,7 @@ from coview.utils.jsonable import to_jsonable
 from coview.utils.loading import load_matplotlib
 from coview.utils.tables import format_html_table, format_text_table
 
-__all__ = ["Comparison", "RowTable"]
+__all__ = ["Comparison", "ObjectTable", "RowTable"]
 
 NOTES = {
     "classification": "Means over the same folds for all methods, ± standard deviation.",
@@ -89,6 +89,22 @@ class RowTable:
     def _note(self) -> str:
         """What to know about the table."""
         return ""
+
+
+class ObjectTable(RowTable):
+    """Rows of objects, each with its position in X."""
+
+    _fields: ClassVar[tuple[str, ...]]
+
+    @property
+    def indices(self) -> np.ndarray:
+        """Positions of the objects in X, in the order of the rows."""
+        return np.array([row["row"] for row in self.rows], dtype=np.int64)
+
+    @property
+    def columns(self) -> dict[str, list[Any]]:
+        """The rows as columns, of these names also where there is no row."""
+        return {name: [row[name] for row in self.rows] for name in self._fields}
 
 
 class Comparison(RowTable):

@@ -19,7 +19,6 @@ from typing import Any
 from coview.plsa.fitted_rules import background_rule, batch_rule
 from coview.plsa.minibatches import learn_stream
 from coview.plsa.mixture import MixtureModel
-from coview.plsa.plsa import compute_expected_features
 from coview.plsa.starts import SEED_PARAMETERS, FitContext, find_likeliest_arrays
 from coview.utils.docs import shared_parameters
 from coview.utils.parameters import MAPPING, one_of
@@ -120,14 +119,6 @@ class LinkPLSA(MixtureModel):
         """Update the model with one minibatch (online EM); every batch must have the views of the first."""
         learn_stream(self, X)
         return self
-
-    def inverse_transform(self, X: Any) -> Any:
-        """Compute the expected feature frequencies of each view from topic mixtures (objects x topics).
-
-        Returns a matrix where the model was fitted on one view, else Views; rows sum to one in every view of counts,
-        and are the expected vectors in Gaussian ones.
-        """
-        return compute_expected_features(self, X)
 
     def _initial_arrays(self, views: Any, context: FitContext) -> dict[str, Any]:
         # seeds say themselves where objects start, and without counts there is nothing to compare clusterings by

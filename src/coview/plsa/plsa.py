@@ -17,20 +17,15 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-from sklearn.utils.validation import check_is_fitted
-
 from coview.plsa.fitted_rules import background_rule, batch_rule
 from coview.plsa.minibatches import learn_stream
 from coview.plsa.mixture import MixtureModel
 from coview.plsa.starts import SEED_PARAMETERS
-from coview.plsa.steps import mix_with_background
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
 from coview.utils.parameters import MAPPING, one_of
-from coview.views.views import Views
 
-__all__ = ["PLSA", "compute_expected_features"]
+__all__ = ["PLSA"]
 
 
 @shared_parameters
@@ -138,25 +133,3 @@ class PLSA(MixtureModel):
         """Update the model with one minibatch (online EM); every batch must have the views of the first."""
         learn_stream(self, X)
         return self
-
-    def inverse_transform(self, X: Any) -> Any:
-        """Compute the expected feature frequencies from topic mixtures (objects x topics).
-
-        Returns a matrix where the model was fitted on one view, else Views; a whole row sums to one over all views of
-        counts, and holds the expected vectors in Gaussian ones.
-        """
-        return compute_expected_features(self, X)
-
-
-def compute_expected_features(model: MixtureModel, X: Any) -> Any:
-    """Compute the features that mixtures of a model's topics lead to expect, by view; a matrix where there is one."""
-    check_is_fitted(model, "topic_feature_")
-    mixtures, columns = np.asarray(X), model._n_features_out
-    if mixtures.ndim != 2 or mixtures.shape[1] != columns:
-        raise ValueError(f"X must be (objects, {columns}) topic mixtures, got shape {mixtures.shape}.")
-    counts = model._topics(model._count_views(model.view_names_))
-    if background := model._background():  # part of what an object is expected to hold, though no part of a topic
-        counts = mix_with_background(counts, background, joint=model._joint)
-    means = model._fitted_means(model.view_names_)["means"]
-    parts = {name: mixtures @ {**counts, **means}[name].T for name in model.view_names_}
-    return next(iter(parts.values())) if len(parts) == 1 else Views(parts)

@@ -15,11 +15,11 @@ import joblib
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from coview.exceptions import DataFileError, MissingPackageError, ParameterError, ViewsError
+from coview.exceptions import MissingPackageError, ParameterError, ViewsError
 from coview.preprocessing.base import insert_absent
 from coview.preprocessing.columns import RawTransformer, Table, check_column_name, read_columns
 from coview.utils import fitted_state as rules
-from coview.utils.messages import cut, did_you_mean, file_errors, listed, short
+from coview.utils.messages import cut, did_you_mean, file_errors, listed
 from coview.utils.parameters import (
     COLUMNS,
     FUNCTION,
@@ -27,7 +27,6 @@ from coview.utils.parameters import (
     NONE,
     PATH,
     TEXT,
-    TEXTS,
     integer,
     object_with,
     one_or_by_view,
@@ -69,12 +68,6 @@ class EmbeddingViews(RawTransformer):
         Folder in which vectors are kept; None keeps none.
     batch_size : int, default=64
         Texts or images that the encoder is given at once.
-    files : str, list of str or None, default=None
-        Views whose column has names of files, such as images. The encoder is given Paths, and the cache goes by what is
-        in the files.
-    verbose : int or None, default=None
-        1 shows progress, 0 does not; None does in notebooks and on the command line.
-
     Attributes
     ----------
     columns_ : dict
@@ -121,7 +114,6 @@ class EmbeddingViews(RawTransformer):
         "name": TEXT | MAPPING | NONE,
         "cache": PATH | NONE,
         "batch_size": integer(),
-        "files": TEXT | TEXTS | NONE,
     }
 
     def __init__(
@@ -132,16 +124,12 @@ class EmbeddingViews(RawTransformer):
         name: Any = None,
         cache: Any = None,
         batch_size: int = 64,
-        files: Any = None,
-        verbose: int | None = None,
     ) -> None:
         self.encoder = encoder
         self.columns = columns
         self.name = name
         self.cache = cache
         self.batch_size = batch_size
-        self.files = files
-        self.verbose = verbose
 
     def __sklearn_clone__(self) -> EmbeddingViews:
         """Clones share the encoder: a copy of a model would fill a GPU twice, a client of a network has no copy."""
@@ -173,7 +161,7 @@ class EmbeddingViews(RawTransformer):
         check_is_fitted(self)
         table = self._as_table(X, self.columns_)
         table.check_has_any(list(self.columns_.values()))
-        with progress(type(self).__name__, self.verbose, owner=self):
+        with progress(type(self).__name__, owner=self):
             return self._views(table, {view: name for view, name in self.columns_.items() if name in table.sources})
 
     def raw_texts(self, X: Any) -> dict[str, list[str]]:
@@ -217,7 +205,6 @@ class EmbeddingViews(RawTransformer):
         named = {
             "encoder": self.encoder if isinstance(self.encoder, Mapping) else {},
             "name": self.name if isinstance(self.name, Mapping) else {},
-            "files": self._file_views(),
         }
         for parameter, views in named.items():
             for view in views:
@@ -226,9 +213,6 @@ class EmbeddingViews(RawTransformer):
                         f"{parameter} names view {view!r}, but the views are {listed(columns)}."
                         f"{did_you_mean(view, columns)}"
                     )
-
-    def _file_views(self) -> list[str]:
-        return [] if self.files is None else [self.files] if isinstance(self.files, str) else list(self.files)
 
     def _encode(self, view: str) -> Encode:
         """The function of a view."""
@@ -261,7 +245,7 @@ class EmbeddingViews(RawTransformer):
     def _views(self, table: Table, columns: dict[str, Any]) -> Views:
         arrays, present = {}, {}
         for view, column in columns.items():
-            cells = _read_files(table, column) if view in self._file_views() else table.cells(column)
+            cells = table.cells(column)
             have = np.array([cell is not None for cell in cells])
             matrix = self._embed(view, [cell for cell in cells if cell is not None])
             arrays[view] = insert_absent(matrix, have)
@@ -323,24 +307,14 @@ def _answer(view: str, encode: Any, batch: list[Any]) -> np.ndarray:
     return vectors
 
 
-def _read_files(table: Table, column: Any) -> list[Path | None]:
-    """Paths of files, None where there is none."""
-    paths = [None if cell is None else Path(cell) for cell in table.cells(column)]
-    for row, path in enumerate(paths):
-        if path is not None and not path.is_file():
-            raise DataFileError(f"Column {column!r} names no file in row {row} (counting from 0): {short(str(path))}.")
-    return paths
-
-
 # -- vectors on disk, by the content that they were made of
 
 
 def _hash_content(item: Any) -> str:
-    """What tells an item from others: its content, or that of the file which it names."""
+    """What tells an item from others."""
     if isinstance(item, str):
         return hashlib.sha256(item.encode(errors="surrogatepass")).hexdigest()
-    # the content of a file, not its path: files move, and are replaced
-    return str(joblib.hash(item.read_bytes() if isinstance(item, Path) else item))
+    return str(joblib.hash(item))
 
 
 @contextmanager

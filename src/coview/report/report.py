@@ -29,7 +29,7 @@ FORMAT = 1  # of the summary
 
 
 class Report:
-    """A report on a fitted model; `make_report` and ``model.report()`` return it.
+    """A report on a fitted model; `make_report` returns it.
 
     Parameters
     ----------
