@@ -9,6 +9,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -124,6 +125,35 @@ def many_topics(X: Any, k: int) -> dict[str, Any]:
     return part(f"PLSA fits with {k:,} topics on a GPU", head, rows, notes)
 
 
+def gathers(X: Any, k: int, copy: float) -> dict[str, Any]:
+    """Both half-steps beside what the memory allows, and beside rows that are all in the cache of the GPU."""
+    from copy import copy as shallow
+
+    from coview import CudaEngine
+
+    rng, rows = np.random.default_rng(0), []
+    for precision, size in (("single", 4), ("mixed", 2)):
+        engine = CudaEngine(precision=precision)
+        handle = engine.prepare(X)
+        A, B = (engine.asarray(rng.random((n, k), dtype=np.float32)) for n in X.shape)
+        few = shallow(handle)
+        few.indices, few.segments = handle.indices % 2000, handle.segments
+        moved = X.nnz * k * size / 1e6
+        for name, half, X_ in (
+            ("rows", engine.ratio_rows, handle),
+            ("features", engine.ratio_features, handle),
+            ("rows, of 2,000 features", engine.ratio_rows, few),
+        ):
+            took = milliseconds(partial(half, X_, A, B), 5)
+            rows.append([precision, name, took, moved / took, moved / copy])
+    head = ["precision", "half-step", "ms", "gathered GB/s", "ms at the bandwidth of a copy"]
+    notes = [
+        f"{X.nnz} non-zeros, K = {k}, device copy {copy:.0f} GB/s: each non-zero gathers a row of the other factor "
+        "once in each half-step. Rows of 2,000 features are all in the cache of the GPU."
+    ]
+    return part(f"What {k:,} topics gather", head, rows, notes)
+
+
 def main(quick: bool) -> None:
     import torch
 
@@ -170,7 +200,8 @@ def main(quick: bool) -> None:
     if not quick:
         notes += whole_fits(X, 64)
     parts = [part("PLSA sweep on a GPU, float32", head, rows, notes)]
-    write_parts("cuda_quick" if quick else "cuda", parts if quick else [*parts, many_topics(X, 1024)])
+    more = [] if quick else [many_topics(X, 1024), gathers(X, 1024, copy)]
+    write_parts("cuda_quick" if quick else "cuda", [*parts, *more])
 
 
 if __name__ == "__main__":

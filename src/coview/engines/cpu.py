@@ -1,16 +1,14 @@
 """The CPU engine: numba kernels over CSR for rows and CSC for features, on this machine's cores.
 
 Rows are cut into chunks by the data alone, and what chunks give is added in their order: results do not depend on the
-number of threads. What kernels gather rows from begins at a cache line, large factors in large pages.
+number of threads. What kernels gather rows from begins at a cache line.
 """
 
 from __future__ import annotations
 
 import math
-import mmap
-import weakref
 from collections.abc import Callable
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager
 from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any
@@ -30,7 +28,7 @@ from coview.kernels.neighbors import nearest_rows
 from coview.utils.warn import silenced
 from coview.views.arrays import for_sklearn, frozen, side_by_side, slice_csr, unit_rows
 
-__all__ = ["CpuEngine", "CpuMatrix", "LargePages", "balance_chunks"]
+__all__ = ["CpuEngine", "CpuMatrix", "balance_chunks"]
 
 # rows per block: with fewer, each block goes over all features for few non-zeros; with more, the part of the row factor
 # that the feature side gathers from leaves the cache. Not by the size of the data, which is another one on disk
@@ -45,9 +43,6 @@ _SMALL, _DENSE_SHARE = 300, 20  # matrices, or shares of the vectors, from which
 _SOLVED = 4096  # rows per chunk of a solver, and of arrays that are made on the way
 _PAIRS = 65_536  # pairs below which another thread costs more than it gives
 _SUMS = 4  # gradients of pairs that are summed, one per chunk of rows: each takes the memory of the mixtures
-_LARGE = 4 << 20  # bytes of a large array
-_PAGE = 2 << 20  # bytes of a large page
-_SIZES, _KEPT = 8, 2  # sizes of which memory waits for the next array, and how many pieces of each
 
 
 def balance_chunks(indptr: np.ndarray, least: int = 65_536, most: int = 16) -> list[tuple[int, int]]:
@@ -60,59 +55,6 @@ def balance_chunks(indptr: np.ndarray, least: int = 65_536, most: int = 16) -> l
     return [(a, b) for a, b in pairwise(cuts.tolist())]
 
 
-class LargePages:
-    """Memory of large factors: makes empty arrays, and reuses the memory of a large one once nothing refers to it.
-
-    Parameters
-    ----------
-    handed_on : bool, default=True
-        Whether memory waits for the next array of its size. It counts as taken until the system wants it back, which a
-        limit of memory does not allow.
-
-    Examples
-    --------
-    >>> pages = LargePages()
-    >>> pages.empty((3, 2), np.float32).shape
-    (3, 2)
-    """
-
-    def __init__(self, handed_on: bool = True) -> None:
-        self._handed_on = handed_on
-        self._free: dict[int, list[mmap.mmap]] = {}
-
-    def empty(self, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
-        """Return an array of any content that begins at a cache line, a large one at a large page."""
-        size = math.prod(shape) * np.dtype(dtype).itemsize
-        memory = self._memory(size) if size >= _LARGE else None
-        if memory is None:
-            return _empty_rows(shape, dtype)
-        room = np.frombuffer(memoryview(memory), dtype=np.uint8)
-        if self._handed_on:
-            weakref.finalize(room, _set_free, self._free, size, memory).atexit = False
-        start = -room.ctypes.data % _PAGE
-        return room[start : start + size].view(dtype).reshape(shape)
-
-    def _memory(self, size: int) -> mmap.mmap | None:
-        """Return memory for `size` bytes and up to a page before them, used or new; None where there is none."""
-        # rows gathered from 15 MB in pages of 4 KiB miss the processor's table of pages nearly every time. A system
-        # gives large pages to new memory alone: what NumPy's allocator hands out again has the pages that it had
-        if "MADV_HUGEPAGE" not in vars(mmap):
-            return None
-        try:
-            return self._free[size].pop()
-        except LookupError:
-            pass
-        try:
-            memory = mmap.mmap(-1, size + _PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-            memory.madvise(mmap.MADV_HUGEPAGE)
-        except OSError:  # no memory, or a system without large pages
-            return None
-        return memory
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return LargePages, (self._handed_on,)
-
-
 def _empty_rows(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
     """Return an empty array that begins at a cache line."""
     # NumPy's own begin 16 bytes after a page, mostly: rows of 256 bytes then lie in five lines instead of four
@@ -120,17 +62,6 @@ def _empty_rows(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
     room = np.empty(size + LINE, dtype=np.uint8)
     start = -room.ctypes.data % LINE
     return room[start : start + size].view(dtype).reshape(shape)
-
-
-def _set_free(free: dict[int, list[mmap.mmap]], size: int, memory: mmap.mmap) -> None:
-    """Keep memory for the next array of its size; until then the system may take its pages back."""
-    waiting = free[size] = free.pop(size, [])  # the newest last
-    for oldest in list(free)[:-_SIZES]:
-        free.pop(oldest, None)
-    if len(waiting) < _KEPT:
-        with suppress(AttributeError, OSError):  # older systems take no pages back
-            memory.madvise(mmap.MADV_FREE)
-        waiting.append(memory)
 
 
 class CpuMatrix:
@@ -271,7 +202,6 @@ class CpuEngine(ReferenceEngine):
     def __init__(self, n_jobs: int | None = None, memory_limit: int | None = None) -> None:
         self.team = Team(count_threads(n_jobs))
         self.memory_limit = memory_limit
-        self._pages = LargePages(handed_on=memory_limit is None)
 
     def limits(self) -> AbstractContextManager[Any]:
         # one BLAS thread: with more, its products would be added up in another order
@@ -296,14 +226,14 @@ class CpuEngine(ReferenceEngine):
         array = self.asarray(array)
         if array.ctypes.data % LINE == 0:
             return array
-        copy = self._pages.empty(array.shape, array.dtype)
+        copy = _empty_rows(array.shape, array.dtype)
         copy[...] = array
         return copy
 
     def ratio_rows(self, X: CpuMatrix, A: np.ndarray, B: np.ndarray) -> tuple[np.ndarray, float]:
         _check_factors(X, A, B)
         (_, indices, counts), chunks = X.row_parts
-        A, B, out = _as_input(A), _as_input(B), self._pages.empty(A.shape, A.dtype)
+        A, B, out = _as_input(A), _as_input(B), _empty_rows(A.shape, A.dtype)
         kernel, ahead = kernels.ratio, _choose_prefetch_distance(B)
         total = 0.0
         # one pass per tile of B, each over all chunks: chunks of one tile gather from the same part of B
@@ -319,14 +249,14 @@ class CpuEngine(ReferenceEngine):
         _check_factors(X, A, B)
         (indptr, indices, counts), chunks = X.feature_parts
         bounds = _bounds(indptr)
-        out = self._pages.empty(B.shape, B.dtype) if into is None else into
+        out = _empty_rows(B.shape, B.dtype) if into is None else into
         add = into is not None
         A, B, ahead = _as_input(A), _as_input(B), _choose_prefetch_distance(A)
         self.team.map(lambda i, j: kernels.ratio(*bounds, indices, counts, B, A, out, i, j, add, False, ahead), chunks)
         return out
 
     def row_shares(self, old: np.ndarray, pull: np.ndarray, floor: float) -> np.ndarray:
-        old, pull, out = _as_input(old), _as_input(pull), self._pages.empty(old.shape, old.dtype)
+        old, pull, out = _as_input(old), _as_input(pull), _empty_rows(old.shape, old.dtype)
         floor = old.dtype.type(floor)
         self.team.map(lambda i, j: kernels.row_shares(old, pull, out, floor, i, j), _cut_evenly(len(old)))
         return out
