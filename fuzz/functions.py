@@ -112,7 +112,6 @@ def calls() -> dict[str, Call]:
         questions: dict[str, dict[str, Any]] = {
             "memberships": {"X": X},
             "predict": {"X": X},
-            "explain": {"X": X, "n_features": 3, "n_objects": 2},
             "features": {"view": X.names[0]},
             "feature_names": {"view": X.names[0]},
             "prevalence": {"X": X, "by": by, "n_bins": 3},

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.cluster import KMeans
 
-from coview import MultiViewPLSA
+from coview import PLSA, MultiViewPLSA
 from coview.catalog import ESTIMATORS, TRANSFORMERS, resolve
 from coview.exceptions import ParameterError
 from coview.utils import fitted_state as rules
@@ -75,8 +75,9 @@ def test_the_command_line_has_its_own_name_for_a_parameter():
 
 @pytest.mark.parametrize("method", ["fit", "partial_fit", "fit_transform", "fit_predict"])
 def test_every_way_to_fit_checks(method):
-    with pytest.raises(ParameterError, match=r"^The 'n_init' parameter of MultiViewPLSA must be"):
-        getattr(MultiViewPLSA(2, n_init=0), method)(np.eye(4))
+    model = (PLSA if method == "partial_fit" else MultiViewPLSA)(2, n_init=0)
+    with pytest.raises(ParameterError, match=rf"^The 'n_init' parameter of {type(model).__name__} must be"):
+        getattr(model, method)(np.eye(4))
 
 
 @pytest.mark.parametrize(
