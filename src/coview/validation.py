@@ -121,18 +121,17 @@ def check_number(
     value: Any,
     *,
     least: float = 0.0,
-    below: float | None = None,
     most: float | None = None,
     positive: bool = False,
 ) -> float:
-    """Return a finite number of at least `least` (or above 0) and below `below` or up to `most`, or say what was found.
+    """Return a finite number of at least `least` (or above 0) and up to `most`, or say what was found.
 
     Examples
     --------
     >>> check_number("tol", 0.5)
     0.5
     """
-    return float(check_value(name, value, number(least=least, above=0.0 if positive else None, below=below, most=most)))
+    return float(check_value(name, value, number(least=least, above=0.0 if positive else None, most=most)))
 
 
 def check_enough_objects(n_objects: int, n_clusters: int) -> None:

@@ -164,7 +164,11 @@ class ByView(FamilyMixin):
     _min_views = 2
 
     def transform_by_view(self, X: Any) -> dict[str, np.ndarray]:
-        """Mixtures by view, for each of the views given, but those of weight 0, the topics fixed."""
+        """Mixtures by view, for each of the views given, but those of weight 0, the topics fixed.
+
+        Where an object lacks one of these views, its mixture there is that nearest to its other views' (`CoPLSA`), or
+        even (`PairwiseCoPLSA`). The mean over the views that an object has is what `transform` gives.
+        """
         return self._opinions(self._mixtures_by_view(X))
 
     def _mixtures_by_view(self, X: Any) -> dict[str, np.ndarray]:
@@ -494,22 +498,6 @@ class CoPLSA(ByView, MixtureModel):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
-
-    def transform(self, X: Any) -> np.ndarray:
-        """Compute the topic mixtures of objects from some or all of the fitted views, with fixed topics.
-
-        The mixture of an object is the mean over the views that it has, which are folded in together, each held close
-        to the others; of one view it is just that view's. Rows sum to one; an object without any feature gets an even
-        mixture.
-        """
-        return self._mixtures(X)
-
-    def transform_by_view(self, X: Any) -> dict[str, np.ndarray]:
-        """Compute one topic mixture per view that X has; all views are folded in together.
-
-        Where an object lacks one of these views, its mixture there is imputed: the one nearest to its other views'.
-        """
-        return super().transform_by_view(X)
 
     @blockwise
     def impute(self, X: Any, view: str) -> np.ndarray:

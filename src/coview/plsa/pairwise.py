@@ -366,18 +366,6 @@ class PairwiseCoPLSA(MixtureClusterMixin, ByView, MixtureModel):
         self.random_state = random_state
         self.verbose = verbose
 
-    def transform(self, X: Any) -> np.ndarray:
-        """Compute the topic mixtures of objects from some or all of the fitted views, with fixed topics.
-
-        The mixture of an object is the weighted mean over the views that it has, each folded in by itself. Rows sum to
-        one; an object without any feature gets an even mixture.
-        """
-        return self._mixtures(X)
-
-    def transform_by_view(self, X: Any) -> dict[str, np.ndarray]:
-        """Compute one topic mixture per view that X has, but those of weight 0; uniform if an object lacks the view."""
-        return super().transform_by_view(X)
-
     # -- pieces
 
     def _carried(self) -> dict[str, Any]:
