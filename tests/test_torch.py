@@ -24,7 +24,7 @@ from coview.datasets import make_topic_views  # noqa: E402
 from coview.engines.cuda import CudaEngine  # noqa: E402
 from coview.engines.held import HeldViews  # noqa: E402
 from coview.engines.loop import select_engine  # noqa: E402
-from coview.plsa.starts import find_likeliest_arrays, find_likeliest_start  # noqa: E402
+from coview.plsa.starts import FitContext, find_likeliest_arrays, find_likeliest_start  # noqa: E402
 
 pytestmark = pytest.mark.no_cover
 
@@ -51,9 +51,9 @@ def test_starts_on_torch_are_those_of_the_processor():
     made = make_topic_views(n_objects=120, n_clusters=3, random_state=0)
     present = np.random.default_rng(0).random((120, 2)) < 0.8
     X = Views({n: m.toarray() * present[:, [v]] for v, (n, m) in enumerate(made.views.items())}, present=present)
-    ours, right = (find_likeliest_start(X, 3, 0, {}, None, engine=engine) for engine in (CUDA, None))
+    ours, right = (find_likeliest_start(X, 3, FitContext(0, engine=engine), {}, None) for engine in (CUDA, None))
     assert_allclose(ours, right, atol=1e-8)
-    arrays = [find_likeliest_arrays(X, 3, 0, {}, None, engine=engine) for engine in (CUDA, None)]
+    arrays = [find_likeliest_arrays(X, 3, FitContext(0, engine=engine), {}, None) for engine in (CUDA, None)]
     assert_allclose(*(part["topic_feature"]["view1"] for part in arrays), rtol=1e-8)
     codes = np.where(np.arange(120) % 10 == 0, made.target, -1)
     held = HeldViews.on_device(X, CUDA, 3)

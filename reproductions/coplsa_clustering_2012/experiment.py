@@ -32,7 +32,7 @@ from coview import (
     VotingPLSA,
 )
 from coview.metrics import clustering_accuracy, normalized_mutual_info
-from coview.plsa.starts import find_likeliest_arrays
+from coview.plsa.starts import FitContext, find_likeliest_arrays
 from coview.validation import base_seed
 
 LOADERS = {"reuters": load_reuters_multilingual, "mfeat": load_mfeat, "leaves": load_leaves}
@@ -256,7 +256,9 @@ def _start(views: Views, k: int, seed: int, options: dict[str, Any]) -> dict[str
 def _start_of(views: Views, k: int, seed: int) -> np.ndarray:
     """The clustering at which coview's model begins."""
     ordered = views.select(*sorted(views.names))
-    return np.asarray(find_likeliest_arrays(ordered, k, base_seed(seed), {}, 1)["memberships"].argmax(axis=1))
+    return np.asarray(
+        find_likeliest_arrays(ordered, k, FitContext(base_seed(seed)), {}, 1)["memberships"].argmax(axis=1)
+    )
 
 
 def _drawn_to_each_other(views: Views, k: int, seed: int, options: dict[str, Any]) -> dict[str, np.ndarray]:

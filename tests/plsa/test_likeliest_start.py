@@ -14,7 +14,14 @@ from coview.datasets import make_topic_views
 from coview.metrics import clustering_accuracy, normalized_mutual_info
 from coview.plsa import starts
 from coview.plsa.mixture import RESTART
-from coview.plsa.starts import FactorizedStart, choose_likeliest, cluster_graphs, factorize_views, find_likeliest_start
+from coview.plsa.starts import (
+    FactorizedStart,
+    FitContext,
+    choose_likeliest,
+    cluster_graphs,
+    factorize_views,
+    find_likeliest_start,
+)
 
 MADE = make_topic_views(n_objects=120, n_clusters=3, random_state=0)
 
@@ -44,25 +51,26 @@ def test_vectors_that_weigh_nothing_are_not_looked_at(monkeypatch):
     )
     X = Views(**dict(MADE.views.items()), vector=np.random.default_rng(0).normal(size=(120, 2)))
     found = [
-        find_likeliest_start(X, 3, 0, {"vector": weight}, 1, dense={"vector": "gaussian"}) for weight in (0.0, 1.0)
+        find_likeliest_start(X, 3, FitContext(0), {"vector": weight}, 1, dense={"vector": "gaussian"})
+        for weight in (0.0, 1.0)
     ]
     assert looked == [["view0", "view1"], ["view0", "view1", "vector"]]
-    assert_allclose(found[0], find_likeliest_start(MADE.views, 3, 0, {}, 1), atol=1e-9)
+    assert_allclose(found[0], find_likeliest_start(MADE.views, 3, FitContext(0), {}, 1), atol=1e-9)
 
 
 def test_it_is_one_of_several_and_the_same_for_a_seed():
-    found = find_likeliest_start(MADE.views, 3, 5, {}, None)
+    found = find_likeliest_start(MADE.views, 3, FitContext(5), {}, None)
     agreed = make_memberships(MADE.views, 3, range(5, 11))
     beside = cluster_side_by_side(MADE.views, 3, range(11, 13))
     cut = cluster_graphs(MADE.views, 3, 5, {"view0": 1.0, "view1": 1.0})
     assert any((found == start).all() for start in (*agreed, *beside, cut))
-    assert_array_equal(found, find_likeliest_start(MADE.views, 3, 5, {}, None))
+    assert_array_equal(found, find_likeliest_start(MADE.views, 3, FitContext(5), {}, None))
 
 
 def test_graphs_find_clusters_of_short_rows_where_every_k_means_fails():
     """Many clusters, short rows, half of each from a common background: the defaults once ended at .2."""
     made = make_topic_views(800, {"a": 1500, "b": 1000}, n_clusters=10, length=[40, 20], quality=0.5, random_state=0)
-    by_means = find_likeliest_start(made.views, 10, 0, {}, 1, graphs=False)
+    by_means = find_likeliest_start(made.views, 10, FitContext(0), {}, 1, graphs=False)
     assert normalized_mutual_info(made.target, by_means.argmax(axis=1)) < 0.4
     lazy = MultiViewPLSA(10, 12, max_iter=10, n_jobs=1, random_state=0).fit(LazyViews.from_views(made.views, 300))
     assert normalized_mutual_info(made.target, lazy.labels_) > 0.8
@@ -78,13 +86,13 @@ def test_graphs_are_cut_on_a_sample_and_carried_to_all(monkeypatch):
     assert sizes == [60] and carried.shape == (120, 3)
     assert clustering_accuracy(MADE.target, carried.argmax(axis=1)) > 0.9
     monkeypatch.setattr(starts, "MOST_NODES", 29)  # fewer than ten for each cluster
-    find_likeliest_start(MADE.views, 3, 0, {}, 1)
+    find_likeliest_start(MADE.views, 3, FitContext(0), {}, 1)
     assert sizes == [60]
 
 
 def test_many_lazy_rows_start_by_naive_bayes_on_a_sample(monkeypatch):
     monkeypatch.setattr(starts, "SAMPLE", 100)
-    start = find_likeliest_start(LazyViews.from_views(MADE.views, 50), 3, 0, {}, None)
+    start = find_likeliest_start(LazyViews.from_views(MADE.views, 50), 3, FitContext(0), {}, None)
     assert isinstance(start, NaiveBayesStart)
     assert clustering_accuracy(MADE.target, start(MADE.views).argmax(axis=1)) > 0.9
 

@@ -236,7 +236,7 @@ def test_pairs_lie_inside_blocks_and_blocks_add_up(monkeypatch):
 def test_the_start_is_a_consensus_clustering_moved_by_link_plsa():
     X = corpus(n=60)
     mine = PairwiseCoPLSA(3, max_iter=4, tol=0, random_state=5).fit(X)
-    memberships = soften(find_likeliest_start(X, 3, base_seed(5), {}, None, graphs=False))
+    memberships = soften(find_likeliest_start(X, 3, FitContext(base_seed(5)), {}, None, graphs=False))
     sums = {name: (matrix.T @ memberships).T for name, matrix in X.items()}
     link = LinkPLSA(3, init={"memberships": memberships, "topic_feature": sums}, max_iter=20, tol=0).fit(X)
     given = {"memberships_by_view": link.memberships_, "topic_feature": link.topic_feature_}
@@ -265,7 +265,7 @@ def test_of_very_many_rows_naive_bayes_places_those_outside_the_sample(monkeypat
     data = make_topic_views(90, {"words": 60, "links": 40}, 3, random_state=0)
     lazy = LazyViews.from_views(data.views, 25)
     monkeypatch.setattr(starts, "SAMPLE", 60)
-    found = starts.find_likeliest_arrays(lazy, 3, 0, {}, None)
+    found = starts.find_likeliest_arrays(lazy, 3, FitContext(0), {}, None)
     assert found["memberships"].shape == (90, 3)
     assert clustering_accuracy(data.target, found["memberships"].argmax(axis=1)) > 0.9
     sums = found["memberships"].T @ data.views["links"].toarray()

@@ -125,14 +125,7 @@ class LinkPLSA(MixtureModel):
         if context.start is not None or self.init != "likeliest" or self._leading_views(views):
             return super()._initial_arrays(views, context)
         return find_likeliest_arrays(
-            views,
-            self.n_components,
-            context.seed,
-            self._weights_of(views),
-            self.n_jobs,
-            dense=self._vector_views(),
-            deadline=context.deadline,
-            engine=context.engine,
+            views, self.n_components, context, self._weights_of(views), self.n_jobs, dense=self._vector_views()
         )
 
     def _fixed_start(self) -> bool:

@@ -394,21 +394,11 @@ class _TopicClusters(MixtureClusterMixin, _ClusterTopics):
         return cluster_vectors(views, self.n_clusters, context.seed)
 
     def _first_memberships(self, views: Any, context: FitContext) -> Any:
-        ready = context.deadline
         if self.init == "consensus":  # the published start, section 4.1.2
             counts = self._counts_of(views)
-            return find_consensus_start(counts, self.n_clusters, context.seed, self._weights_of(counts), deadline=ready)
+            return find_consensus_start(counts, self.n_clusters, context, self._weights_of(counts))
         weights, vectors = self._weights_of(views), self._vector_views()
-        return find_likeliest_start(
-            views,
-            self.n_clusters,
-            context.seed,
-            weights,
-            self.n_jobs,
-            dense=vectors,
-            deadline=ready,
-            engine=context.engine,
-        )
+        return find_likeliest_start(views, self.n_clusters, context, weights, self.n_jobs, dense=vectors)
 
 
 class _TopicClasses(LabeledScoreMixin, ClassifierMixin, _ClusterTopics):  # type: ignore[misc]  # scores accuracy

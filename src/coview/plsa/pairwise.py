@@ -427,15 +427,8 @@ class PairwiseCoPLSA(MixtureClusterMixin, ByView, MixtureModel):
             if models and context.deadline.is_over():
                 break
             mine = context.deadline.share(1 / (self.n_init - restart))
-            init = find_likeliest_arrays(
-                ordered,
-                self.n_clusters,
-                context.seed + RESTART * restart,
-                {},
-                self.n_jobs,
-                deadline=mine.share(0.5),
-                engine=context.engine,
-            )
+            here = replace(context, seed=context.seed + RESTART * restart, deadline=mine.share(0.5))
+            init = find_likeliest_arrays(ordered, self.n_clusters, here, {}, self.n_jobs)
             models.append(self._warm_fit(views, init, context.seed, mine))
         best = max(models, key=lambda one: one.history_["objective"][-1])
         return {"memberships_by_view": best.memberships_, "topic_feature": best.topic_feature_}

@@ -292,53 +292,36 @@ def _sum_topics(views: Views, first: int, *, memberships: Any, held: HeldViews |
 def find_likeliest_start(
     views: Any,
     n_clusters: int,
-    seed: int,
+    context: FitContext,
     weights: dict[str, float],
     n_jobs: int | None,
     *,
     dense: Mapping[str, str] = {},
     graphs: bool = True,
-    deadline: Deadline = NO_DEADLINE,
-    engine: Engine | None = None,
 ) -> Any:
     """Memberships (objects x clusters); of very many lazy rows a function of some of them.
 
     The clusters of these are those of a sample, carried to the others by naive Bayes on the views of counts, which
     are those not named in `dense`. Without `graphs` all starts are by k-means. Passes over the rows are made on the
-    device of the fit's `engine`, where it has one.
+    device of the fit's engine, where it has one.
     """
     names = [name for name in views.names if name not in dense]
     if isinstance(views, LazyViews):
         sample = sample_rows(views, SAMPLE)
-        start = find_likeliest_start(
-            sample,
-            n_clusters,
-            seed,
-            weights,
-            n_jobs,
-            dense=dense,
-            graphs=graphs,
-            deadline=deadline,
-            engine=engine,
-        )
+        start = find_likeliest_start(sample, n_clusters, context, weights, n_jobs, dense=dense, graphs=graphs)
         if len(views) <= SAMPLE:
             return start
         return NaiveBayesStart.learned(sample.select(*names), start.argmax(axis=1), n_clusters, scaled=True)
 
     def make(some: Views) -> np.ndarray:
-        held = HeldViews.on_device(some, engine, n_clusters)
-        return _choose_of_several(some, n_clusters, seed, weights, n_jobs, dense, graphs, deadline, held)
+        held = HeldViews.on_device(some, context.engine, n_clusters)
+        return _choose_of_several(some, n_clusters, context, weights, n_jobs, dense, graphs, held)
 
-    return _start_in_time(make, views, names, n_clusters, seed, deadline)
+    return _start_in_time(make, views, names, n_clusters, context)
 
 
 def _start_in_time(
-    make: Callable[[Views], np.ndarray],
-    views: Views,
-    counts: Sequence[str],
-    n_clusters: int,
-    seed: int,
-    deadline: Deadline,
+    make: Callable[[Views], np.ndarray], views: Views, counts: Sequence[str], n_clusters: int, context: FitContext
 ) -> np.ndarray:
     """Memberships that `make` gives of all objects, or of a sample that there is time for and then by naive Bayes."""
     first = max(LEAST_NODES, FEW_NODES * n_clusters)
@@ -346,7 +329,7 @@ def _start_in_time(
     def start_of(rows: np.ndarray) -> np.ndarray:
         return make(views if len(rows) == len(views) else views[rows])
 
-    start, rows = largest_in_time(start_of, len(views), first, seed, deadline)
+    start, rows = largest_in_time(start_of, len(views), first, context.seed, context.deadline)
     if len(rows) == len(views):
         return start
     views = views.select(*counts)
@@ -356,14 +339,14 @@ def _start_in_time(
 def _choose_of_several(
     views: Views,
     n_clusters: int,
-    seed: int,
+    context: FitContext,
     weights: dict[str, float],
     n_jobs: int | None,
     dense: Mapping[str, str],
     graphs: bool,
-    deadline: Deadline,
     held: HeldViews | None,
 ) -> np.ndarray:
+    seed, deadline = context.seed, context.deadline
     counts = views.select(*(name for name in views.names if name not in dense))
     # with few clusters a start may be all wrong; with many some of them are always right
     tries = int(np.clip(64 // n_clusters, 3, 8))
@@ -401,17 +384,15 @@ def cluster_graphs(
     return NaiveBayesStart.learned(some, model.fit(some).labels_, n_clusters, scaled=True)(views, held)
 
 
-def find_consensus_start(
-    views: Any, n_clusters: int, seed: int, weights: dict[str, float], *, deadline: Deadline = NO_DEADLINE
-) -> Any:
+def find_consensus_start(views: Any, n_clusters: int, context: FitContext, weights: dict[str, float]) -> Any:
     """Find memberships by one consensus clustering, as published; of many lazy rows a function of some of them."""
     sample = sample_rows(views, SAMPLE) if isinstance(views, LazyViews) else views
 
     def make(some: Views) -> np.ndarray:
-        model = ConsensusClustering(n_clusters, view_weights=weights, random_state=seed)
-        return model._fit_until(some, deadline).memberships_
+        model = ConsensusClustering(n_clusters, view_weights=weights, random_state=context.seed)
+        return model._fit_until(some, context.deadline).memberships_
 
-    start = _start_in_time(make, sample, sample.names, n_clusters, seed, deadline)
+    start = _start_in_time(make, sample, sample.names, n_clusters, context)
     if len(views) <= SAMPLE or sample is views:  # then these are the objects themselves
         return start
     return NaiveBayesStart.learned(sample, start.argmax(axis=1), n_clusters, scaled=True)
@@ -478,13 +459,11 @@ def _sum_cluster_features(views: Views, rows: np.ndarray, held: HeldViews | None
 def find_likeliest_arrays(
     views: Any,
     n_clusters: int,
-    seed: int,
+    context: FitContext,
     weights: dict[str, float],
     n_jobs: int | None,
     *,
     dense: Mapping[str, str] = {},
-    deadline: Deadline = NO_DEADLINE,
-    engine: Engine | None = None,
 ) -> Any:
     """Memberships of a consensus clustering and the topics that they make, as an `init` for link-PLSA.
 
@@ -493,12 +472,10 @@ def find_likeliest_arrays(
     Rows that are read when needed begin as those in memory do; of very many, a sample is clustered, and naive Bayes
     places all.
     """
-    start = find_likeliest_start(
-        views, n_clusters, seed, weights, n_jobs, dense=dense, graphs=False, deadline=deadline, engine=engine
-    )
+    start = find_likeliest_start(views, n_clusters, context, weights, n_jobs, dense=dense, graphs=False)
     rows = soften(np.concatenate(over_rows(views, partial(apply_start, start=start))) if callable(start) else start)
     counts = views.select(*(name for name in views.names if name not in dense)) if dense else views
-    held = HeldViews.on_device(counts, engine, n_clusters)
+    held = HeldViews.on_device(counts, context.engine, n_clusters)
     return {"memberships": rows, "topic_feature": compute_topics(counts, rows, held)}
 
 
