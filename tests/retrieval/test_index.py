@@ -100,7 +100,7 @@ def test_an_index_survives_as_plain_values_and_as_a_pickle(kind):
         for _ in range(2):  # looked through whole, then by a graph, which threads never build twice alike
             again, again_scores = search(back, queries, 6)
             assert np.mean([len(set(a) & set(b)) / 6 for a, b in zip(again.tolist(), found.tolist())]) > 0.9
-            np.testing.assert_allclose(again_scores[:, :3], scores[:, :3], atol=0.05)
+            assert abs(again_scores - scores)[:, :3].mean() < 0.01
             back.prepare()
         back.add([999], 1, {"v": (np.arange(1), queries[:1])})
         assert back.ids[search(back, queries[:1], 1)[0][0, 0]] == 999
