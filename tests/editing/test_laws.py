@@ -19,6 +19,11 @@ EDITS = {
         ("split", {"group": 1}),
         ("drop", {"group": 3}),
     ],
+    "together, apart, merged": [
+        ("together", {"objects": [0, 1, 2]}),
+        ("apart", {"objects": [2, 3, 4]}),
+        ("merge", {"groups": [0, 1]}),
+    ],
     "renamed, noise, reduced": [("rename", {"group": 2, "name": "two"}), ("noise", {"group": 1}), ("reduce", {"n": 2})],
 }
 

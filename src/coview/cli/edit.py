@@ -42,6 +42,17 @@ def edit(
     noise: Annotated[
         list[str] | None, typer.Option("--noise", help="A group that is noise: its objects belong to no group (-1).")
     ] = None,
+    together: Annotated[
+        list[str] | None,
+        typer.Option("--together", help="Objects that belong in one group: a,b by id, or by row where there are none."),
+    ] = None,
+    apart: Annotated[
+        list[str] | None, typer.Option("--apart", help="Objects that belong in different groups: c,d.")
+    ] = None,
+    pairs: Annotated[
+        Path | None,
+        typer.Option("--pairs", help="Table of pairs: two columns of objects, and one of 'together' or 'apart'."),
+    ] = None,
     reduce: Annotated[
         int | None,
         typer.Option("--reduce", min=1, help="Merge the most similar groups, until so many are left."),
@@ -57,7 +68,7 @@ def edit(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Name, merge, split, rename or drop topics or clusters of a model, or mark them as noise; its file keeps a log.
+    """Name, merge, split, rename or drop topics or clusters of a model, or say which objects belong together or apart.
 
     Shows which objects move first, those of the fit or of the data that is given, and writes a model with --out alone,
     which may be the same file. Each option may be repeated. Edits follow in the order --undo, --merge, --split, --drop,
@@ -72,6 +83,9 @@ def edit(
     edits += [{"edit": "noise", "group": value.strip()} for value in noise or []]
     edits += [] if reduce is None else [{"edit": "reduce", "n": reduce}]
     edits += map(_read_name, rename or [])
+    given = [("together", value) for value in together or []] + [("apart", value) for value in apart or []]
+    edits += [{"edit": kind, "objects": _split_list(value)} for kind, value in given]
+    edits += [] if pairs is None else _read_pairs(pairs)
 
     from coview import inspect, load, save
     from coview.editing import edit as start_editing
@@ -128,9 +142,24 @@ def edit(
     print("\n".join(map(printable, lines)))
 
 
+def _split_list(value: str) -> list[str]:
+    return [part.strip() for part in value.split(";" if ";" in value else ",") if part.strip()]
+
+
+def _read_pairs(path: Path) -> list[dict[str, Any]]:
+    """Edits of a table of pairs."""
+    from coview.io.tables import read_table
+
+    table = read_table(path)
+    columns = list(plain({name: table[name] for name in table.columns}).values())
+    if len(columns) != 3 or not set(columns[2]) <= {"together", "apart"}:
+        raise ValueError(f"{path} must have three columns: two of objects, and one that says 'together' or 'apart'.")
+    return [{"edit": kind, "objects": [str(one), str(other)]} for one, other, kind in zip(*columns)]
+
+
 def _read_merge(value: str) -> dict[str, Any]:
     groups, _, called = value.partition("=")
-    parts = [part.strip() for part in groups.split(";" if ";" in groups else ",") if part.strip()]
+    parts = _split_list(groups)
     if len(parts) < 2:
         raise ValueError(f"--merge must name two groups or more, such as 3,7 or 'engines; boats', got {value!r}.")
     return {"edit": "merge", "groups": parts, "name": called.strip() or None}

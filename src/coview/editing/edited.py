@@ -28,6 +28,7 @@ from coview.base import MultiViewEstimator
 from coview.classification.wrapper import last_step
 from coview.editing.log import LARGEST, EditedGroups, Record, check_record, describe_record
 from coview.editing.moves import NO_GROUP, Moves, find_moves
+from coview.editing.pairs import place_objects
 from coview.engines.loop import models_inside
 from coview.exceptions import ParameterError
 from coview.inspection import NAMED_BY_FEATURES, Features, Inspection, Reading, inspect, one_hot
@@ -379,6 +380,27 @@ class EditedModel(MultiViewEstimator):
         """
         return self.apply("noise", group=group)
 
+    def together(self, objects: Sequence[Any]) -> EditedModel:
+        """Keep objects in one group: the one of most of them, by their memberships, whatever else is edited.
+
+        Parameters
+        ----------
+        objects : list of str or int
+            Ids of two or more objects of the fit; rows where objects have no ids. What is together with the same
+            object is together.
+        """
+        return self.apply("together", objects=objects)
+
+    def apart(self, objects: Sequence[Any]) -> EditedModel:
+        """Keep objects in different groups: of two in one, the one goes to another that has more in common with it.
+
+        Parameters
+        ----------
+        objects : list of str or int
+            As in `together`. Each is apart from each other one; what cannot hold with other edits is refused.
+        """
+        return self.apply("apart", objects=objects)
+
     def reduce(self, n: int, X: Any = None) -> EditedModel:
         """Merge the groups that are most alike, until there are n; see `Inspection.hierarchy`.
 
@@ -397,11 +419,12 @@ class EditedModel(MultiViewEstimator):
         Parameters
         ----------
         edit : str or dict
-            "merge", "split", "rename", "drop", "noise" or "reduce" with its options; or a record, as in `edits_`.
+            "merge", "split", "rename", "drop", "noise", "reduce", "together" or "apart" with its options; or a record,
+            as in `edits_`.
         X : what the model takes, optional
             The objects of the fit, which a split needs.
         **options
-            What the edit needs: `group` or `groups`, `name`, `n`.
+            What the edit needs: `group` or `groups`, `name`, `n`, `objects`.
 
         Returns
         -------
@@ -524,6 +547,10 @@ class EditedModel(MultiViewEstimator):
             asked["groups"] = self._find_alike(asked.get("n"), X)
         split = self._resolve_split(asked, X) if asked["edit"] == "split" else None
         record = check_record(asked)
+        if "objects" in record:
+            rows = self._rows(inspect(self.estimator_))  # texts of the command line may be numbers
+            asked["objects"] = [int(o) if o not in rows and _is_number(str(o)) else o for o in record["objects"]]
+            record = check_record(asked)
         if record.get("name") is not None:
             called = {name: int(number) for number, name in self._inspect().structure.given_names.items()}
             own = record.get("groups", [record.get("group")])
@@ -559,10 +586,10 @@ class EditedModel(MultiViewEstimator):
     def _take(self, record: Record, split: dict[str, Any] | None = None) -> None:
         """Write an edit into the log, or refuse it and change nothing."""
         edits = [*self.edits_, record]
-        EditedGroups(self.inner_numbers_.tolist(), edits)  # raises where the edit cannot be
-        self.edits_ = edits
-        if split is not None:
-            self.splits_ = [*self.splits_, split]
+        changed = copy.copy(self)
+        changed.edits_, changed.splits_ = edits, self.splits_ if split is None else [*self.splits_, split]
+        changed._place(inspect(self.estimator_))  # raises where the edit cannot be
+        self.edits_, self.splits_ = changed.edits_, changed.splits_
 
     def _keep_names(self, names: dict[str, str], by_hand: bool) -> None:
         """Write names of groups into the log: of all that there are, those that are new, and those taken back."""
@@ -697,9 +724,8 @@ class EditedModel(MultiViewEstimator):
         inner, groups = inspect(self.estimator_), self._groups
         if reading is None and inner.kind == "cluster":  # where the object's own cluster counts, see `_sort`
             reading = read_groups(inner, objects, prepared=True)
-        if reading is None:
-            return self._sort(inner, groups, self._ask(groups, objects), None)
-        return self._sort(inner, groups, self._ask(groups, objects, reading.memberships), reading.codes)
+        known, codes = (None, None) if reading is None else (reading.memberships, reading.codes)
+        return self._sort(inner, groups, self._ask(groups, objects, known), codes, objects)
 
     def _ask(self, groups: EditedGroups, objects: Any, known: np.ndarray | None = None) -> list[Any]:
         """What the model inside (`known` without drops) and those of the splits say of objects."""
@@ -720,11 +746,55 @@ class EditedModel(MultiViewEstimator):
         said = self._answers_of_fit(inner)
         return None if said is None else self._sort(inner, self._groups, said, inner.training.codes)
 
-    @staticmethod
+    def _rows(self, inner: Inspection, objects: Any = None) -> dict[Any, int]:
+        """Rows of objects of the fit by their ids, or by their rows in the fit; none of others without ids."""
+        ids = inner.training.ids
+        if objects is not None:
+            own = objects.ids if isinstance(objects, NamedViews) else None
+            if own is not None and own.dtype.kind not in "iu":  # numbers may be those of other rows
+                ids = own
+            elif not self._are_of_fit(objects, inner):
+                return {}
+        return {key: row for row, key in enumerate(range(n_training(inner) or 0) if ids is None else ids.tolist())}
+
+    def _place(self, inner: Inspection) -> dict[Any, int]:
+        """Position of the group of each object that is to be together with others or apart from them."""
+        groups = self._groups
+        if not any("objects" in record for record in self.edits_):
+            return {}
+        first = training_memberships(inner)
+        if first is None:
+            raise ParameterError("Pairs need a model that keeps where the objects of its fit are; this one does not.")
+        said = [first, *(split["shares"] for split in self.splits_)]
+        final, leaders = self._weigh(inner, groups, said, inner.training.codes)
+        values = final + one_hot(leaders.argmax(axis=1), final.shape[1])  # where an object is counts most
+        return place_objects(self.edits_, self._rows(inner), values)
+
     def _sort(
+        self,
+        inner: Inspection,
+        groups: EditedGroups,
+        said: Sequence[Any],
+        codes: np.ndarray | None,
+        objects: Any = None,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Memberships and numbers of the groups of objects, by default those of the fit."""
+        final, leaders = self._weigh(inner, groups, said, codes)
+        numbers = np.array([NO_GROUP if number in groups.noise else number for number in groups.columns])
+        best = leaders.argmax(axis=1)
+        labels = np.where(leaders.max(axis=1, initial=0.0) > 0, numbers[best], NO_GROUP)
+        if placed := self._place(inner):
+            rows = self._rows(inner, objects)
+            for row, at in ((rows[name], at) for name, at in placed.items() if name in rows):
+                pair, labels[row] = [at, best[row]], numbers[at]
+                final[row, pair] = final[row, pair[::-1]]
+        return final[:, numbers != NO_GROUP], labels
+
+    @staticmethod
+    def _weigh(
         inner: Inspection, groups: EditedGroups, said: Sequence[Any], codes: np.ndarray | None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Memberships and numbers of the groups of objects, by what the models say and their groups in the one inside.
+        """Memberships of objects in all groups, and the weights of which the largest is that of their group.
 
         An edit of clusters moves the objects of these clusters alone. Topics are mixtures: an object belongs to the one
         that it has most of.
@@ -736,9 +806,7 @@ class EditedModel(MultiViewEstimator):
             stays = (codes >= 0) & ~np.isin(codes, list(groups.dropped[0]))
             own = np.where(stays[:, None], one_hot(codes, groups.widths[0]), said[0])
             leaders = groups.memberships([np.where(codes[:, None] < 0, 0, own), *said[1:]])
-        numbers = np.array([NO_GROUP if number in groups.noise else number for number in groups.columns])
-        labels = np.where(leaders.max(axis=1, initial=0.0) > 0, numbers[leaders.argmax(axis=1)], NO_GROUP)
-        return final[:, numbers != NO_GROUP], labels
+        return final, leaders
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the number of the group of each object, -1 for noise, from some or all of the fitted views."""
@@ -773,7 +841,7 @@ class EditedModel(MultiViewEstimator):
     def _inspect(self) -> Inspection:
         """Answer `inspect`: what the model inside says, through the log."""
         models, groups = self._models, self._groups
-        inner, first, said = models[0], training_memberships(models[0]), self._answers_of_fit(models[0])
+        inner, first = models[0], training_memberships(models[0])
         sizes = groups.sizes(None if first is None else [first, *(split["shares"] for split in self.splits_)])
         positions = np.flatnonzero([number not in groups.noise for number in groups.columns])
 
@@ -827,8 +895,8 @@ class EditedModel(MultiViewEstimator):
             return kept
 
         training = replace(inner.training, memberships=None, memberships_by_view={}, codes=None, label_sets=None)
-        if said is not None:
-            memberships, labels = self._sort(inner, groups, said, inner.training.codes)
+        if (known := self._read_training(inner)) is not None:
+            memberships, labels = known
             training = replace(inner.training, memberships=memberships, codes=label_codes(labels, groups.shown))
         names = self._names(inner, inner.structure.given_names, groups.names)
         structure = replace(inner.structure, given_names=names, edits=list(self.edits_))

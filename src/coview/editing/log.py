@@ -8,6 +8,8 @@ A record is a dict that JSON knows:
     {"edit": "drop", "group": 5}                             its objects go to their next best group
     {"edit": "noise", "group": 1}                            its objects belong to no group
     {"edit": "reduce", "n": 10, "groups": [[0, 8], [3, 9]]}  each list is merged, as the tree of the groups was cut
+    {"edit": "together", "objects": ["a", 12]}               objects, by id or row, that are in one group in the end
+    {"edit": "apart", "objects": ["a", "b"]}                 objects each of which is in another group (`pairs.py`)
 
 A number is given once: that of a merged group is the lowest, parts of a split get new ones, others stay as they are.
 
@@ -32,7 +34,7 @@ from typing import Any
 import numpy as np
 
 from coview.exceptions import ParameterError
-from coview.utils.messages import did_you_mean, listed, printable, short
+from coview.utils.messages import cut, did_you_mean, listed, printable, short
 
 __all__ = ["EDITS", "LARGEST", "EditedGroups", "Record", "check_record", "describe_record"]
 
@@ -90,7 +92,8 @@ class EditedGroups:
         self.gone: dict[int, str] = {}
         for record in records:  # checked by `check_record`, so that every kind has its method below
             options = {key: value for key, value in record.items() if key != "edit"}
-            getattr(self, f"_{record['edit']}")(**options)
+            if "objects" not in options:  # those move objects, and change no group
+                getattr(self, f"_{record['edit']}")(**options)
         self.columns = dict(sorted(self.columns.items()))  # by number: the order of the columns of `transform`
 
     @property
@@ -251,6 +254,14 @@ def _check_parts(value: Any) -> list[list[int]]:
     return [_check_numbers(part) for part in value]
 
 
+def _check_objects(value: Any) -> list[Any]:
+    objects = list(value) if isinstance(value, (list, tuple, np.ndarray)) else []
+    plain = [each.item() if isinstance(each, np.generic) else each for each in objects]
+    if not all(type(each) in (str, int) for each in plain) or len({*plain}) < max(len(plain), 2):
+        raise ParameterError(f"Objects must be a list of two ids or rows, or more, got {short(value)}.")
+    return plain
+
+
 def _check_name(value: Any) -> str | None:
     if value is None:
         return None
@@ -266,6 +277,8 @@ EDITS: dict[str, dict[str, Callable[[Any], Any]]] = {  # what each edit says bes
     "drop": {"group": _check_number},
     "noise": {"group": _check_number},
     "reduce": {"n": _check_number, "groups": _check_parts},
+    "together": {"objects": _check_objects},
+    "apart": {"objects": _check_objects},
 }
 OPTIONAL: dict[str, Record] = {"merge": {"name": None}, "rename": {"found": False}}  # what need not be said
 
@@ -300,6 +313,8 @@ def describe_record(record: Record) -> str:
     "merge 3 and 7 into 3, 'engines'"
     """
     kind, group, name = record["edit"], record.get("group"), record.get("name")
+    if "objects" in record:
+        return f"keep {cut(', '.join(map(str, record['objects'])), 100)} {kind}"
     if kind == "merge":
         return f"merge {_describe_merge(record['groups'])}" + (f", {name!r}" if name else "")
     if kind == "split":

@@ -169,10 +169,9 @@ def update(
     stream = Stream(grown, rows, strength)
     theirs = stream.read(others)
     events = stream.tell_events(rng, None if old is None else theirs)
+    whose = "objects drawn from the old model" if old is None else "the reference"
     for g, new in enumerate(added, start=n_topics):
-        now, then = (part.mixtures[:, g].mean() for part in (stream.rows, theirs))
-        text = f"{now:.1%} of these objects, {then:.1%} of "
-        text += "objects drawn from the old model" if old is None else "the reference"
+        text = f"only {theirs.mixtures[:, g].mean():.1%} of {whose}"
         events[g] = ("born", new.p_value, text)
         if new.parent is not None:
             parent = origins[new.parent]
@@ -180,10 +179,18 @@ def update(
             events[parent] = ("split", new.p_value, "its objects make two topics, one is {}", g)
     vars(inner).update(vars(learn(grown, rows, strength)))
     edited.take_update(rows, len(added))
-    notes = [_describe_unknown(about.preparation, X)]
+    told, shown = _tell_groups(edited, inner, stream, events, old), inspect(held)
+    # not of groups that were dropped, or marked as noise
+    table = [{"group": key, "name": name} | told[key] for key, name in zip(shown.groups, shown.group_names)]
+    news = [{key: row[key] for key in NEWS} for row in table if row["event"] != "kept"]
+    inner.updates_ = [*vars(inner).get("updates_", []), {"n_objects": len(rows), "events": news}]
+    counts = Counter(row["event"] for row in table)
+    happened = ", ".join(f"{counts[kind]} {kind}" for kind in EVENTS if counts[kind])
+    lines = [f"{quantity(len(rows), 'new object')}: {happened}", *_describe_unknown(about.preparation, X)]
     if old is None and added:
-        notes.append("Without a reference, what is born or split may have been in the old objects already.")
-    return _make_table(held, inner, stream, _tell_groups(edited, inner, stream, events, old, n_topics), notes)
+        lines.append("Without a reference, what is born or split may have been in the old objects already.")
+    columns = {key: [row[key] for row in table] for key in table[0]}
+    return Update(columns, "\n".join(lines), model=held, n_objects=len(rows))
 
 
 # -- the model and its rows
@@ -223,13 +230,10 @@ def _read(about: Any, inner: Any, X: Any) -> Views:
 
 def _check_new(model: Any, rows: Views) -> None:
     """Refuse the objects of the fit, and warn of those that are among the new ones."""
-    # ids that are numbers may be those of rows, and tell nothing
-    ids, known = (
-        {each for each in ([] if part is None else part.tolist()) if isinstance(each, str)}
-        for part in (rows.ids, model._object_ids)
-    )
-    twice, n = len(ids & known), min(len(rows), len(model.memberships_))
-    if not (ids and known):
+    known, ids, n = model._object_ids, rows.ids, min(len(rows), len(model.memberships_))
+    if known is not None and ids is not None and ids.dtype.kind not in "iu":
+        twice = int(np.isin(ids, known).sum())
+    else:
         # objects without ids are those of the fit, in their order, where each has the mixture of its own row
         mixtures, own = model._mixtures(rows[:n]), model.memberships_
         here, next_to = (np.abs(mixtures - np.roll(own, shift, axis=0)[:n]).mean() for shift in (0, 1))
@@ -244,19 +248,19 @@ def _check_new(model: Any, rows: Views) -> None:
         )
 
 
-def _describe_unknown(preparation: Any, X: Any) -> str:
-    """Say how many of the words of raw texts the model does not know; empty where there are no texts."""
+def _describe_unknown(preparation: Any, X: Any) -> list[str]:
+    """Say how many of the words of raw texts the model does not know; nothing where it knows all."""
     rows, n_words = Counter[str](), 0
-    known = preparation.raw_table(X) is not None
-    for view, texts in preparation.raw_texts(X).items() if known else ():
-        vectorizer = preparation.inputs[view].vectorizer
+    texts = {} if isinstance(X, (Views, LazyViews)) else preparation.raw_texts(X)
+    for vectorizer, cells in ((preparation.inputs[view].vectorizer, cells) for view, cells in texts.items()):
         if isinstance(vectorizer, TextVectorizer):
             tokenize, stop_words = vectorizer.build_tokenizer(), vectorizer.get_stop_words()
-            for words in ([word for word in tokenize(text) if word not in stop_words] for text in texts):
-                n_words += len(words)
-                rows.update(word for word in words if word not in vectorizer.vocabulary_)
+            words = [word for text in cells for word in tokenize(text) if word not in stop_words]
+            n_words += len(words)
+            rows.update(word for word in words if word not in vectorizer.vocabulary_)
     most = ", ".join(f"{cut(word, 30)!r} ({count:,})" for word, count in rows.most_common(5))
-    return f"{rows.total() / n_words:.1%} of the words are unknown to the model and left out: {most}." if rows else ""
+    share = rows.total() / max(n_words, 1)
+    return [f"{share:.1%} of the words are unknown to the model and left out: {most}."] if rows else []
 
 
 def add_topic(model: Any, profiles: dict[str, np.ndarray], names: Any) -> Any:
@@ -540,14 +544,11 @@ class Stream:
         return events | self._find_merged(rng, died) | died
 
     def _find_died(self, old: np.ndarray) -> dict[int, Event]:
-        events, parts = {}, (self.rows.mixtures, old)
-        for g, (led, was) in enumerate(zip(*(_count_led(part) for part in parts))):
-            table = [[led, len(parts[0]) - led], [was, len(old) - was]]
-            p = float(stats.fisher_exact(table, alternative="less")[1])
-            fallen = led / len(parts[0]) < min(LEAST, FALLEN * was / len(old))
-            if fallen and p * old.shape[1] <= LEVEL:
-                now, before = (part[:, g].mean() for part in parts)
-                events[g] = ("died", p, f"{now:.1%} of these objects, was {before:.1%}")
+        events, now, n, n_old = {}, self.rows.mixtures, len(self.rows), len(old)
+        for g, (led, was) in enumerate(zip(_count_led(now), _count_led(old))):
+            p = stats.fisher_exact([[led, n - led], [was, n_old - was]], alternative="less")[1] * now.shape[1]
+            if p <= LEVEL and led / n < min(LEAST, FALLEN * was / n_old):
+                events[g] = ("died", float(p), f"the most of {led / n:.1%} of these objects, was of {was / n_old:.1%}")
         return events
 
     def _find_merged(self, rng: np.random.Generator, died: Collection[int]) -> dict[int, Event]:
@@ -578,16 +579,15 @@ def _correlate(shares: np.ndarray) -> np.ndarray:
 
 
 def _tell_groups(
-    edited: EditedModel, inner: Any, stream: Stream, events: dict[int, Event], old: Views | None, n_topics: int
+    edited: EditedModel, inner: Any, stream: Stream, events: dict[int, Event], old: Views | None
 ) -> dict[str, dict[str, Any]]:
     """What the table says of each group: of one that was merged by hand all of its topics count."""
-    groups, n, models = edited.ever_groups, len(stream.rows), [split["model"] for split in edited.splits_]
-    now, before = (
-        groups.memberships([first, *(split["shares"][some] for split in edited.splits_)]).mean(axis=0)
-        for first, some in ((stream.rows.mixtures, slice(-n, None)), (inner.memberships_[:-n], slice(-n)))
-    )
+    groups, n = edited.ever_groups, len(stream.rows)
+    shares = groups.memberships([inner.memberships_, *(split["shares"] for split in edited.splits_)])
+    before, now = shares[:-n].mean(axis=0), shares[-n:].mean(axis=0)
     if old is not None:
-        before = groups.memberships([part._mixtures(old) for part in (stream.model, *models)]).mean(axis=0)
+        models = [stream.model, *(split["model"] for split in edited.splits_)]
+        before = groups.memberships([model._mixtures(old) for model in models]).mean(axis=0)
     roots = {number: groups.roots(columns) for number, columns in groups.columns.items()}
     number_of = {root: number for number in reversed(roots) for root in roots[number]}
     told = {}
@@ -598,24 +598,13 @@ def _tell_groups(
             each = [min(changes, key=lambda event: event[1])]
         elif any(event[0] != "died" for event in each):
             each = [*(event for event in each if event[0] == "kept"), ("kept", 1.0, "its topics come together")]
+        what, p_value, text, *others = each[0]
         told[str(number)] = {
-            "event": each[0][0],
-            "before": np.nan if old is None and min(own) >= n_topics else float(before[at]),
+            "event": what,
+            "before": float(before[at]) if before[at] > 0 else np.nan,  # no old object has any of a new topic
             "now": float(now[at]),
             "distance": float(stream.distances[list(own)].max()),
-            "p_value": each[0][1],
-            "evidence": each[0][2].format(*map(number_of.__getitem__, each[0][3:])),
+            "p_value": p_value,
+            "evidence": text.format(*map(number_of.__getitem__, others)),
         }
     return told
-
-
-def _make_table(held: Any, inner: Any, stream: Stream, told: dict[str, dict[str, Any]], notes: list[str]) -> Update:
-    shown, n = inspect(held), len(stream.rows)
-    # not of groups that were dropped, or marked as noise
-    rows = [{"group": key, "name": name} | told[key] for key, name in zip(shown.groups, shown.group_names)]
-    news = [{key: row[key] for key in NEWS} for row in rows if row["event"] != "kept"]
-    inner.updates_ = [*vars(inner).get("updates_", []), {"n_objects": n, "events": news}]
-    counts = Counter(row["event"] for row in rows)
-    title = f"{quantity(n, 'new object')}: {', '.join(f'{counts[kind]} {kind}' for kind in EVENTS if counts[kind])}"
-    columns = {key: [row[key] for row in rows] for key in rows[0]}
-    return Update(columns, "\n".join([title, *filter(None, notes)]), model=held, n_objects=n)
