@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.pipeline import make_pipeline
 
-from coview import MultiViewNaiveBayes, compare
+from coview import MultiViewNaiveBayes
 from coview.exceptions import ViewsError
 from coview.preprocessing.neighbors import NeighborViews
 from coview.views.views import Views
@@ -266,9 +266,7 @@ def test_a_pipeline_hands_the_labels_over():
     assert model.predict(X).tolist() == [0] * 4 + [1] * 4
 
 
-def test_signs_as_classes_are_refused_before_a_comparison():
+def test_signs_as_classes_are_refused():
     X, _ = make_of_neighbors_labels()
-    signs = np.where(np.arange(14) % 2, 1, -1)
-    options = {"methods": ["MultiViewNaiveBayes", "NeighborViews + MultiViewNaiveBayes"], "cv": 2, "n_jobs": 1}
     with pytest.raises(ValueError, match="holds only -1 and 1"):
-        compare(X, signs, links={"links": "links", "labels": True}, time_budget=None, **options)
+        NeighborViews("links", labels=True).fit(X, np.where(np.arange(14) % 2, 1, -1))
