@@ -68,9 +68,6 @@ print(choice)
 
 # %%
 # Two clusters are just as reproducible but predict less; more than four predict no better and are not reproduced.
-numbers = [row["n_clusters"] for row in choice.rows]
-fig, panels = plt.subplots(1, 2, figsize=(8.4, 3.2), layout="constrained")
-for panel, name in zip(panels, choice.criteria):
-    panel.plot(numbers, [row[name] for row in choice.rows], "o-")
-    panel.set(xlabel="n_clusters", title=name)
+fig = plt.figure(figsize=(8.4, 3.2), layout="constrained")
+choice.plot(fig)
 plt.show()

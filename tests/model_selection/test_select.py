@@ -97,9 +97,14 @@ def test_the_same_seed_gives_the_same_table():
         assert a["likelihood_values"] == b["likelihood_values"] and a["stability_values"] == b["stability_values"]
 
 
-def test_the_table_is_shown_and_written(topics, tmp_path):
+def test_the_table_is_shown_drawn_and_written(topics, tmp_path):
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed: figures are not checked")
     text = str(topics)
     assert "recommended" in text and "n_clusters=3: held-out" in text
+    assert [panel.get_title() for panel in topics.plot().axes] == [
+        "held-out likelihood",
+        "stability (adjusted Rand index)",
+    ]
     topics.to_json(tmp_path / "c.json")
     assert json.loads((tmp_path / "c.json").read_text())["best"] == 3
     assert topics.frame.shape[0] == 4

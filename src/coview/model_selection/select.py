@@ -31,6 +31,7 @@ from coview.model_selection.methods import set_seed
 from coview.model_selection.scores import cluster_labels
 from coview.model_selection.splits import draw_subsamples
 from coview.model_selection.table import RowTable
+from coview.utils.loading import load_matplotlib
 from coview.utils.progress import is_shown
 from coview.validation import base_seed, check_count
 from coview.views.arrays import split_counts
@@ -81,7 +82,7 @@ def select_clusters(
     Returns
     -------
     ClusterChoice
-        The table (``rows``, ``frame``), the recommended number (``best_``) and why (``reason``).
+        The table (``rows``, ``frame``), ``plot()``, the recommended number (``best_``) and why (``reason``).
 
     Notes
     -----
@@ -160,6 +161,32 @@ class ClusterChoice(RowTable):
     def best_estimator(self) -> Any:
         """Return an unfitted estimator with the recommended number of clusters."""
         return clone(self._estimator)
+
+    def plot(self, figure: Any = None) -> Any:
+        """Plot each criterion over the number of clusters, and mark the recommendation.
+
+        Parameters
+        ----------
+        figure : matplotlib Figure, optional
+            Where to draw.
+
+        Returns
+        -------
+        matplotlib Figure
+        """
+        if figure is None:
+            figure = load_matplotlib("figure").Figure(figsize=(4.2 * len(self.criteria), 3.2), layout="constrained")
+        rows = [row for row in self.rows if row["repeats"]]
+        panels = figure.subplots(1, len(self.criteria), squeeze=False)[0]
+        for panel, name in zip(panels, self.criteria):
+            errors = [np.nan_to_num(row[f"{name}_error"]) for row in rows]
+            panel.errorbar(
+                [row["n_clusters"] for row in rows], [row[name] for row in rows], errors, fmt="o-", capsize=2
+            )
+            panel.axvline(self.best_, color="#d9822b", lw=1, ls="--")
+            panel.set(xlabel="n clusters", title=TITLES[name])
+            panel.spines[["top", "right"]].set_visible(False)
+        return figure
 
     def __repr__(self) -> str:
         return f"ClusterChoice of {len(self.rows)} numbers: {self.reason}"
