@@ -29,7 +29,7 @@ absent("numpy", "sklearn", "numba", "polars", "pandas")
 from coview.cli.start import quicken_sklearn
 quicken_sklearn()
 from coview import LinkPLSA, inspect, load
-absent("scipy.stats", "pandas")
+absent("scipy.stats", "scipy.interpolate", "pandas")
 from coview import AutoClassifier
 absent("numba", "torch", "matplotlib", "fastapi", "skops")
 
@@ -38,9 +38,10 @@ print(_import_skops().__name__)  # which looks at all of scikit-learn
 
 # what scikit-learn needs of the statistics that were left out: a function, and a distribution
 from sklearn.metrics import label_ranking_average_precision_score as score
-from sklearn.preprocessing import quantile_transform
+from sklearn.preprocessing import SplineTransformer, quantile_transform
 import pandas
 print(score([[1, 0, 0]], [[.5, .7, .1]]))
+print(SplineTransformer(3, degree=1).fit_transform([[0.0], [1.0]]).tolist())
 print(quantile_transform([[1.0], [2.0], [3.0]], n_quantiles=3, output_distribution="normal")[1, 0])
 
 class Missing:
@@ -60,7 +61,7 @@ for code in ("from coview import CudaEngine",
 
 def test_large_libraries_are_loaded_where_they_are_needed_and_an_absent_one_is_an_error_that_names_its_extra():
     done = subprocess.run([sys.executable, "-c", STEPS], capture_output=True, text=True, check=True)
-    *absent, skops, ranking, middle, gpu, plot = done.stdout.splitlines()
+    *absent, skops, ranking, spline, middle, gpu, plot = done.stdout.splitlines()
     assert absent == ["[]"] * 4
-    assert (skops, ranking, middle) == ("skops.io", "0.5", "0.0")
+    assert (skops, ranking, spline, middle) == ("skops.io", "0.5", "[[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]", "0.0")
     assert 'pip install "coview[gpu]"' in gpu and 'pip install "coview[plot]"' in plot

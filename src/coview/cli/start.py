@@ -14,14 +14,15 @@ from typing import Any
 
 __all__ = ["quicken_sklearn"]
 
+_LATER = ("scipy.stats", "scipy.interpolate", "scipy.integrate")
 _PARTS = ("cluster", "covariance", "metrics", "model_selection", "pipeline")  # they load what most models need
 
 
 def quicken_sklearn() -> None:
-    """Have scikit-learn loaded without pandas and scipy.stats, which take longer than all the rest of it.
+    """Have scikit-learn loaded without pandas and parts of scipy, which take longer than all the rest of it.
 
-    scikit-learn has them at hand when it is imported, for functions that few commands call. Those of scipy.stats load
-    it when they are called; pandas is looked for again where there may be a table of it.
+    scikit-learn has them at hand when it is imported, for functions that few commands call. Those of scipy load their
+    module when they are called; pandas is looked for again where there may be a table of it.
     """
     if "sklearn" not in sys.modules:
         gc.set_threshold(50_000, 10, 10)  # modules are many objects that stay; data are few and large
@@ -50,9 +51,7 @@ class _Finder(MetaPathFinder):
 
 @contextmanager
 def _left_out() -> Iterator[None]:
-    statistics = ModuleType("scipy.stats")
-    statistics.__getattr__ = _find_statistic  # type: ignore[method-assign]
-    others: dict[str, Any] = {"scipy.stats": statistics, "pandas": None}
+    others: dict[str, Any] = {"pandas": None, **{name: _Later(name) for name in _LATER}}
     others = {name: module for name, module in others.items() if name not in sys.modules}
     sys.modules.update(others)
     try:
@@ -62,20 +61,23 @@ def _left_out() -> Iterator[None]:
             del sys.modules[name]
 
 
-def _find_statistic(name: str) -> Any:
-    if name.startswith("__"):
-        raise AttributeError(name)
-    return _Statistic(name)
+class _Later(ModuleType):
+    """A module of scipy, of which a function or class is loaded when it is used."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return _Member(self.__name__, name)
 
 
-class _Statistic:
-    """A function or distribution of scipy.stats, which is loaded when it is used."""
+class _Member:
+    """A function, class or distribution of such a module."""
 
-    def __init__(self, name: str) -> None:
-        self._name = name
+    def __init__(self, module: str, name: str) -> None:
+        self._module, self._name = module, name
 
     def _load(self) -> Any:
-        return getattr(importlib.import_module("scipy.stats"), self._name)
+        return getattr(importlib.import_module(self._module), self._name)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._load()(*args, **kwargs)
