@@ -136,7 +136,7 @@ def test_files_that_are_read_are_not_written_over(files, run, tmp_path):
         ["predict", "m.coview", "text.csv", "-o", "link.csv"],
         ["report", "m.coview", "views", "-o", "m.coview"],
         ["compare", "text.csv", "-o", "text.csv"],
-        ["stream", "rows.jsonl", "--labels", "kind", "--predictions", "rows.jsonl"],
+        ["stream", "rows.jsonl", "--labels", "kind", "--save", "rows.jsonl"],
         ["explore", "m.coview", "text.csv", "--save-edits", "text.csv"],
     ):
         code, _, error = run(*words)

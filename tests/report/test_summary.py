@@ -23,7 +23,6 @@ from coview import (
     inspect,
     make_report,
 )
-from coview.datasets import make_topic_views
 from coview.exceptions import ParameterError
 from coview.inspection.by_view import read_by_view
 from coview.report import objects
@@ -127,23 +126,6 @@ def test_a_clusterer_that_cannot_place_new_objects_is_described_by_its_own(data)
     sizes = sorted(item["size"] for item in found["groups"]["items"])
     assert sizes == sorted(np.bincount(model.labels_).tolist())
     assert "views" not in found
-
-
-def test_objects_that_left_their_group_since_the_fit_are_counted_and_others_are_not():
-    data = make_topic_views(n_objects=80, n_clusters=4, random_state=0)
-    X = Views(dict(data.views.items()), ids=[f"p{i}" for i in range(80)])
-    model = LinkPLSA(4, max_iter=1, random_state=0).fit(X)
-    moved = int((model.transform(X).argmax(axis=1) != model.memberships_.argmax(axis=1)).sum())
-    page = make_report(model, X, held_out=False, map_method="pca")
-    assert page.summary["groups"]["moved"] == moved > 1
-    assert f"as predict does: {moved} are in another topic than at the end of the fit." in page.html
-    others = (X[::-1], X[:70], data.views)  # in another order, fewer, without ids
-    for views in others:
-        assert make_report(model, views, held_out=False, map_method="pca").summary["groups"]["moved"] is None
-    unnamed = make_topic_views(n_objects=80, n_clusters=2, random_state=1).views
-    model = LinkPLSA(2, max_iter=3, random_state=0).fit(unnamed[:40])
-    new = make_report(model, unnamed[40:], held_out=False, map_method="pca")  # as many, but others
-    assert new.summary["groups"]["moved"] is None
 
 
 def test_beside_a_name_stands_what_else_tells_a_group_from_the_others():

@@ -53,7 +53,7 @@ def serve(
 @take_options
 def explore(
     *,
-    model: Annotated[Path | None, typer.Argument(help="A model file that coview wrote.")] = None,
+    model: Model,
     objects: Objects,
     also: Also = None,
     labels: Labels = None,
@@ -62,7 +62,6 @@ def explore(
         Path | None,
         typer.Option("--save-edits", help="Model file to save the model in, with the edits of its topics or clusters."),
     ] = None,
-    demo: Annotated[bool, typer.Option("--demo", help="Explore the Python packages on this machine.")] = False,
     host: Host = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 chooses a free one.")] = 0,
     token: Token = None,
@@ -70,18 +69,11 @@ def explore(
 ) -> None:
     """Open a page to browse a model: topics, clusters, objects, search, and what to label next."""
     _check_web()
-    if demo == (model is not None):
-        raise ValueError("Pass either a model file or --demo. Example: coview explore --demo.")
-    if model is None:
-        from coview.web.demo import demo_service
-
-        service = demo_service()
-    else:
-        if labels is not None and objects.data is None:
-            raise ValueError("--labels requires the objects: coview explore model.coview DATA --labels ...")
-        if by and objects.table is None:
-            raise ValueError("--by names columns of a raw table: coview explore model.coview TABLE --by date,venue")
-        service = _load_service(model, objects, also, labels, by)
+    if labels is not None and objects.data is None:
+        raise ValueError("--labels requires the objects: coview explore model.coview DATA --labels ...")
+    if by and objects.table is None:
+        raise ValueError("--by names columns of a raw table: coview explore model.coview TABLE --by date,venue")
+    service = _load_service(model, objects, also, labels, by)
     opens = browser and sys.stdin.isatty() and "COVIEW_NO_BROWSER" not in os.environ
     _run(service, host, port, token, opens=opens, seconds=120.0, page=True, save_edits=save_edits)
 

@@ -6,7 +6,6 @@ import json
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,8 +16,6 @@ from coview.cli.labels import read_target
 from coview.cli.options import Objects, TableOptions
 from coview.cli.settings import parse_settings
 from coview.cli.taking import take_options
-from coview.io.delimited import escape_cell
-from coview.utils.atomic import atomic_path
 from coview.utils.messages import make_text_error, printable
 from coview.utils.progress import progress, tell
 
@@ -55,7 +52,6 @@ def stream(
     every: Annotated[int, typer.Option(min=1, help="Rows per line of the table.")] = 1000,
     model: Annotated[Path | None, typer.Option(help="Continue learning with this model file.")] = None,
     save_to: Annotated[Path | None, typer.Option("--save", help="Write the model to this file at the end.")] = None,
-    predictions: Annotated[Path | None, typer.Option(help="Write the predictions to this file, one per line.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a line of JSON per line of the table.")] = False,
 ) -> None:
     """Predict each row before learning from it, and show how accurate that is."""
@@ -73,14 +69,7 @@ def stream(
     from coview.online.stream import evaluate_stream
 
     front, learner = _load_learner(model, set)
-    with ExitStack() as stack:
-        watched: Any = learner
-        if predictions is not None:
-            whole = not predictions.exists() or predictions.is_file()  # a pipe gets each line at once
-            place = stack.enter_context(atomic_path(predictions)) if whole else predictions
-            file = stack.enter_context(open(place, "w", encoding="utf-8"))
-            watched = _PredictionWriter(learner, file, predictions.suffix in (".csv", ".tsv"))
-        stack.enter_context(progress(verbose=0 if as_json else None))
+    with progress(verbose=0 if as_json else None):
         if is_table:
             if front is None and model is not None:
                 raise ValueError(f"{model} was not learned from a table: pass the rows as .jsonl or .svmlight.")
@@ -99,7 +88,7 @@ def stream(
             rows = sys.stdin if source == "-" else source
             batches = read_stream(rows, format=format, views=_read_views(views), label=label, batch_size=_BATCH)
         watch = _print_json if as_json else None
-        result = evaluate_stream(watched, _report_rows(batches, source), every=every, watch=watch)
+        result = evaluate_stream(learner, _report_rows(batches, source), every=every, watch=watch)
         if save_to is not None:
             from sklearn.pipeline import make_pipeline
 
@@ -160,23 +149,6 @@ def _report_rows(batches: Iterator[Any], source: str) -> Iterator[Any]:
         raise make_text_error("Standard input" if source == "-" else source, error) from None
     if not count:
         raise ValueError(f"{source} has no rows: there is nothing to learn from.")
-
-
-class _PredictionWriter:
-    """A classifier that also writes what it predicts to a file."""
-
-    def __init__(self, learner: Any, file: Any, escaped: bool) -> None:
-        self.learner, self.file, self.escaped = learner, file, escaped
-
-    @property
-    def classes_(self) -> Any:
-        return self.learner.classes_
-
-    def predict_then_learn(self, *data: Any, **options: Any) -> Any:
-        outcome = self.learner.predict_then_learn(*data, **options)
-        labels = outcome.predictions.tolist()
-        self.file.writelines(f"{escape_cell(label) if self.escaped else label}\n" for label in labels)
-        return outcome
 
 
 def _print_json(figures: dict[str, float]) -> None:

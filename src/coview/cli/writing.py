@@ -28,7 +28,7 @@ __all__ = ["Writing", "check_outputs", "check_writable", "keys_of", "write_table
 
 _WRITTEN = (".csv", ".tsv", ".json", ".jsonl", ".parquet")
 _EXACT = ("id", "row", "label")  # columns that keep all digits
-_OUTPUTS = ("out", "save_to", "save_edits", "predictions")  # what commands call the files that they write
+_OUTPUTS = ("out", "save_to", "save_edits")  # what commands call the files that they write
 
 
 @dataclass

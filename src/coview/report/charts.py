@@ -1,4 +1,4 @@
-"""Where the marks of the page's drawings stand: points and names on a map, curves.
+"""Where the marks of the page's drawings stand: points and names on a map.
 
 The templates draw them as HTML and inline SVG without a drawing library, so that a page is small, needs no extra,
 follows light and dark colors, and its marks can be pointed at: what a mark means stands in its ``data-tip``. Labels are
@@ -16,11 +16,9 @@ import numpy as np
 
 from coview.inspection.names import NAMED_BY_FEATURES, keyed_name
 from coview.plot.style import PALETTE
-from coview.report.words import number
 
-__all__ = ["color", "draw_curve", "draw_map", "shape"]
+__all__ = ["color", "draw_map", "shape"]
 
-MOST_POINTS = 400  # of a curve
 WIDTH, HEIGHT, MARGIN = 1000, 720, 16  # of a map
 MOST_TAGS = 24  # names on a map
 LONGEST_WORD = 18  # letters: a longer one stands beside the map alone, where it is whole
@@ -50,29 +48,6 @@ def shape(index: int) -> str:
     True
     """
     return _SHAPES[max(index, 0) // len(PALETTE) % len(_SHAPES)]
-
-
-def draw_curve(values: Sequence[float | None]) -> dict[str, Any]:
-    """Return the line of a curve over iterations in a square of 1000 by 1000, from its lowest to its highest value.
-
-    Examples
-    --------
-    >>> draw_curve([1.0, 2.0, 3.0])["line"]
-    'M0.0,1000.0L500.0,500.0L1000.0,0.0'
-    """
-    last = max(len(values) - 1, 1)
-    kept = np.unique(np.linspace(0, len(values) - 1, min(len(values), MOST_POINTS)).astype(int)).tolist()
-    points = [(i, value) for i in kept if (value := values[i]) is not None]
-    low, high = (pick(value for _, value in points) for pick in (min, max))
-    ends = [f"{1000 * i / last:.1f},{1000 * (high - value) / ((high - low) or 1):.1f}" for i, value in points]
-    return {
-        "at": [i for i, _ in points],
-        "values": [value for _, value in points],
-        "last": last,
-        "line": "M" + "L".join(ends),
-        "right": ends[-1].split(",")[0],
-        "ends": [number(high), number(low)],
-    }
 
 
 def draw_map(summary: Mapping[str, Any]) -> dict[str, Any]:

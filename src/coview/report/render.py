@@ -20,7 +20,7 @@ from markupsafe import Markup, escape
 
 from coview.inspection.choice import describe_accuracy, describe_scaling
 from coview.inspection.names import keyed_name
-from coview.report.charts import color, draw_curve, draw_map, shape
+from coview.report.charts import color, draw_map, shape
 from coview.report.words import content, count, number, percent, plural, signed
 
 __all__ = ["list_sections", "render_page"]
@@ -78,7 +78,7 @@ def list_sections(summary: Summary) -> list[tuple[str, str, str]]:
 def _environment() -> Environment:
     made = Environment(loader=PackageLoader("coview.report"), autoescape=True, trim_blocks=True, lstrip_blocks=True)
     made.globals.update(zip=zip, most_groups=MOST_GROUPS)
-    filters = (count, number, percent, plural, signed, color, shape, draw_curve, draw_map)
+    filters = (count, number, percent, plural, signed, color, shape, draw_map)
     made.filters.update({function.__name__: function for function in (*filters, describe_accuracy, describe_scaling)})
     made.filters.update(
         breakable=_breakable,

@@ -31,7 +31,6 @@ from coview.inspection.features import (
 from coview.inspection.hierarchy import group_hierarchy
 from coview.inspection.known import count_equal
 from coview.inspection.labels import label_tree
-from coview.inspection.measures import fit_curves
 from coview.inspection.names import LEAST_DEVIATION, measured_word, own_names
 from coview.inspection.objects import (
     disputed_objects,
@@ -343,7 +342,7 @@ def _describe_groups(s: Summary) -> dict[str, Any] | None:
         item["features"] = {view: lists[g] for view, lists in top.items()}
         known = s["group_names"].get(item["name"], "").split(", ")
         items.append({**item, "about": _describe_briefly(item["features"], section["deviations"], categories, known)})
-    return {**section, "items": items, "moved": _moved_since_the_fit(inspection, objects)}
+    return {**section, "items": items}
 
 
 def _describe_briefly(
@@ -361,19 +360,6 @@ def _describe_briefly(
             texts = [f"{view}: {name.removeprefix(f'{view}_')}" if view in categories else name for name, *_ in lists]
         said += [text for text in texts if text not in known][: BRIEF if len(features) < 4 else 1]
     return list(dict.fromkeys(said))[:MOST_BRIEF]
-
-
-def _moved_since_the_fit(inspection: Inspection, objects: ReadObjects) -> int | None:
-    """How many objects of the fit are in another group here than at its end; None unless ids say they are the same.
-
-    A fit ends with memberships that moved along with the topics; `predict` finds them anew from the final ones.
-    """
-    kept, read = inspection.training, objects.reading.codes
-    if kept.codes is None or read is None or objects.views is None or objects.n_objects != len(kept.codes):
-        return None
-    if kept.ids is None or objects.views.ids is None or (kept.ids[objects.rows] != objects.views.ids).any():
-        return None
-    return int((kept.codes[objects.rows] != read).sum())
 
 
 def _component_ends(
@@ -631,7 +617,6 @@ STAGES: dict[str, dict[str, Callable[[Summary], Any]]] = {
         # of clusters and topics, by their keys; none of groups that have a name or number of their own
         "group_names": lambda s: own_names(s.inspection.groups, s.names, s.inspection.kind),
         "data": _describe_data,
-        "curves": lambda s: fit_curves(s.inspection),
     },
     "describing the groups": {
         "groups": _describe_groups,

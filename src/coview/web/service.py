@@ -31,7 +31,7 @@ from coview.preprocessing.columns import as_table
 from coview.utils.jsonable import to_jsonable
 from coview.utils.messages import did_you_mean, listed, quantity
 from coview.utils.warn import warn_user
-from coview.views.inputs import ViewInput, order_as_fitted
+from coview.views.inputs import order_as_fitted
 from coview.views.lazy import LazyViews, stack_views
 from coview.views.views import Views
 from coview.web.rows import CellReader, rows_to_views
@@ -501,8 +501,6 @@ def load_service(
     paths = [model, *also]
     loaded = [load(path) for path in paths]
     models = [_inspected(path, estimator) for path, estimator in zip(paths, loaded)]
-    for path, other in zip(also, models[1:]):
-        _check_vocabulary(models[0], other, model.name, path.name)
     if data is None:
         return Service(loaded[0], also=loaded[1:], title=model.name)
     reader = next((each for each in models if each.preparation.front is not None), None)
@@ -539,36 +537,29 @@ def load_service(
     return Service(loaded[0], views, also=loaded[1:], title=model.name, by=by, **about)
 
 
-def _check_vocabulary(first: Inspection, other: Inspection, called: str = "", other_called: str = "") -> None:
+def _check_vocabulary(first: Inspection, other: Inspection) -> None:
     """Refuse a model that does not take the same features as the first in the views that they share."""
-    both = f"{called or first.name} and {other_called or other.name}"
     ours, theirs = first.preparation.inputs, other.preparation.inputs
     shared = [view for view in theirs if view in ours]
     if ours and theirs and not shared:
         raise ViewsError(
-            f"{both} have no view in common: {listed(tuple(ours))}, and {listed(tuple(theirs))}. Explore them "
-            "one at a time."
+            f"{first.name} and {other.name} have no view in common: {listed(tuple(ours))}, and "
+            f"{listed(tuple(theirs))}. Explore them one at a time."
         )
     for view in shared:
-        difference = _vocabulary_difference(first.preparation.inputs[view], other.preparation.inputs[view])
-        if difference is not None:
-            raise ViewsError(
-                f"{both} do not have the same vocabulary: in view {view!r} {difference}. Fit both on the same table "
-                "with the same settings of its views, or explore them one at a time."
+        one, two = ours[view], theirs[view]
+        named = one.feature_names is not None and two.feature_names is not None
+        if (
+            one.n_features
+            and two.n_features
+            and (
+                one.n_features != two.n_features or (named and not np.array_equal(one.feature_names, two.feature_names))
             )
-
-
-def _vocabulary_difference(first: ViewInput, other: ViewInput) -> str | None:
-    """How the features of two inputs differ, or None; features without names are told apart by their number."""
-    if not first.n_features or not other.n_features:
-        return None
-    if first.n_features != other.n_features:
-        return f"one has {first.n_features:,} features and the other {other.n_features:,}"
-    if first.feature_names is None or other.feature_names is None:
-        return None
-    pairs = zip(map(str, first.feature_names), map(str, other.feature_names))
-    j, pair = next(((j, pair) for j, pair in enumerate(pairs) if pair[0] != pair[1]), (0, None))
-    return None if pair is None else f"feature {j} is {pair[0]!r:.60} in one and {pair[1]!r:.60} in the other"
+        ):
+            raise ViewsError(
+                f"{first.name} and {other.name} do not have the same features in view {view!r}. Fit both on the same "
+                "table with the same settings of its views, or explore them one at a time."
+            )
 
 
 def _inspected(path: Path, model: Any) -> Inspection:

@@ -32,47 +32,13 @@
   document.addEventListener("pointermove", (event) => {
     const mark = event.target.closest && event.target.closest("[data-tip]");
     if (mark) show(mark.dataset.tip, event.clientX, event.clientY);
-    else if (!(event.target.closest && event.target.closest(".plot"))) hide();
+    else hide();
   });
   document.addEventListener("pointerdown", (event) => {
     const mark = event.target.closest("[data-tip]");
     if (mark) show(mark.dataset.tip, event.clientX, event.clientY);
   });
   document.addEventListener("scroll", hide, { passive: true });
-
-  // curves: a cross-hair that tells the nearest value; arrow keys move it
-  const written = (value) => {
-    const size = Math.abs(value);
-    const text = size >= 1e4 ? Math.round(value).toLocaleString("en") : size && size < 1e-3 ? value.toExponential(2) : value.toPrecision(5);
-    return text.replace("-", "\u2212");
-  };
-  for (const plot of all(".plot")) {
-    const at = JSON.parse(plot.dataset.at), values = JSON.parse(plot.dataset.values);
-    const cross = document.createElement("div");
-    cross.className = "cross";
-    cross.hidden = true;
-    plot.append(cross);
-    let place = at.length - 1;
-    const tell = (y) => {
-      const box = plot.getBoundingClientRect(), share = at[place] / (at[at.length - 1] || 1);
-      cross.hidden = false;
-      cross.style.left = 100 * share + "%";
-      show(plot.dataset.x + " " + at[place] + ": " + written(values[place]), box.left + share * box.width, y ?? box.top + 40);
-    };
-    plot.addEventListener("pointermove", (event) => {
-      const box = plot.getBoundingClientRect(), wanted = ((event.clientX - box.left) / box.width) * at[at.length - 1];
-      place = at.reduce((best, x, i) => (Math.abs(x - wanted) < Math.abs(at[best] - wanted) ? i : best), 0);
-      tell(event.clientY);
-    });
-    plot.addEventListener("keydown", (event) => {
-      const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-      if (!step) return;
-      event.preventDefault();
-      place = Math.min(at.length - 1, Math.max(0, place + step));
-      tell();
-    });
-    for (const end of ["pointerleave", "blur"]) plot.addEventListener(end, () => { cross.hidden = true; hide(); });
-  }
 
   // the map: pointing at a group, or at a name, dims all others
   for (const figure of all("[data-figure]")) {
