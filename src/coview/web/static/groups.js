@@ -44,10 +44,10 @@ function cardsOf(groups, names, at, query, editing) {
     h("div.columns", null, shownViews(item.features, groups.deviations).map(([view, list]) => h("div", null, viewName(view), features(list, view, groups.deviations[view], 5))))), GROUPS, h("div.grid"));
 }
 
-/** Four views in which a group has features: of measurements those where it lies farthest from the mean. */
-const shownViews = (byView, deviations = {}) => {
+/** Some views in which a group has features: of measurements those where it lies farthest from the mean. */
+const shownViews = (byView, deviations = {}, most = 4) => {
   const distance = ([view, list]) => (deviations[view] ? Math.abs(list[0][1]) : 1e9);
-  return Object.entries(byView).filter(([, list]) => list.length).sort((a, b) => distance(b) - distance(a)).slice(0, 4);
+  return Object.entries(byView).filter(([, list]) => list.length).sort((a, b) => distance(b) - distance(a)).slice(0, most);
 };
 
 /** Components: what stands at either end. */
@@ -76,7 +76,7 @@ export function group(place, { model, page }, at, key) {
     const farthest = Math.max(...deviations.map(([, weight]) => Math.abs(weight))); // one scale for all views
     const near = Object.entries(examples ? examples.nearest : {}).filter(([, found]) => found[key]);
     const cards = [
-      ...Object.entries(item.features).filter(([, list]) => list.length).map(([view, list]) => h("div.card", null, h("h2", null, viewName(view)),
+      ...shownViews(item.features, groups.deviations, Infinity).map(([view, list]) => h("div.card", null, h("h2", null, viewName(view)),
         groups.deviations[view] && h("p.soft", null, "Standard deviations above (+) or below (\u2212) the mean of all objects"), features(list, view, groups.deviations[view], 10, groups.deviations[view] ? farthest : 0))),
       ...near.map(([view, found]) => h("div.card", null, h("h2", null, viewName(view)), h("p.soft", null, "Objects nearest to the mean vector"),
         h("ul.typical", null, found[key].map((thing) => h("li", null, h("a", { href: objectHref(thing.id) }, objectName(thing.id)), " ", h("span.soft", null, contentOf(thing)))))))];
@@ -158,7 +158,7 @@ function updates(at, key) {
 
 function effects(model, at, key) {
   const formula = h("input", { type: "text", ariaLabel: "Formula", value: `~ ${model.columns[0].match(/^[\w.-]+$/) ? model.columns[0] : `\`${model.columns[0]}\``}`, maxLength: 300 });
-  const clusters = h("input", { type: "text", ariaLabel: "Clusters", placeholder: "Clusters: a column, or none", maxLength: 100 });
+  const clusters = h("input", { type: "text", ariaLabel: "Clusters", placeholder: "Clusters: a column", maxLength: 100 });
   const place = h("div", null, h("p.soft", null, "Covariates with + between them, such as ~ party + spline(date); clusters are rows that belong together, such as the paragraphs of a speech."));
   const points = (value) => `${value < 0 ? "\u2212" : "+"}${(100 * Math.abs(value)).toFixed(1)}`;
   const compare = () => fill(place, async () => {
