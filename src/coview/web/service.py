@@ -547,15 +547,9 @@ def _check_vocabulary(first: Inspection, other: Inspection) -> None:
             f"{listed(tuple(theirs))}. Explore them one at a time."
         )
     for view in shared:
-        one, two = ours[view], theirs[view]
-        named = one.feature_names is not None and two.feature_names is not None
-        if (
-            one.n_features
-            and two.n_features
-            and (
-                one.n_features != two.n_features or (named and not np.array_equal(one.feature_names, two.feature_names))
-            )
-        ):
+        names, others = ours[view].feature_names, theirs[view].feature_names
+        widths = {n for n in (ours[view].n_features, theirs[view].n_features) if n}
+        if len(widths) > 1 or (names is not None and others is not None and not np.array_equal(names, others)):
             raise ViewsError(
                 f"{first.name} and {other.name} do not have the same features in view {view!r}. Fit both on the same "
                 "table with the same settings of its views, or explore them one at a time."
