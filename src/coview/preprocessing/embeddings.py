@@ -68,6 +68,7 @@ class EmbeddingViews(RawTransformer):
         Folder in which vectors are kept; None keeps none.
     batch_size : int, default=64
         Texts or images that the encoder is given at once.
+
     Attributes
     ----------
     columns_ : dict
