@@ -15,7 +15,6 @@ from sklearn.datasets import load_digits
 
 from coview import AutoClassifier, Views
 from coview.datasets import make_topic_views
-from coview.plot import CandidatesDisplay
 
 
 def digits(n: int) -> tuple[Views, np.ndarray]:
@@ -47,5 +46,7 @@ for name, (X, y) in data.items():
 # The candidates, by accuracy on held-out labels; those that are combined are blue.
 fig, axes = plt.subplots(1, len(models), figsize=(10, 3.6), layout="constrained")
 for axis, (name, model) in zip(axes, models.items()):
-    CandidatesDisplay.from_estimator(model, ax=axis)
-    axis.set_title(name)
+    table = model.candidates_
+    colors = ["tab:blue" if weight > 0 else "lightgray" for weight in table["weight"]]
+    axis.barh(table["name"], table["accuracy"], color=colors)
+    axis.set(title=name, xlabel="accuracy on held-out labels")

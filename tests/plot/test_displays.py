@@ -9,7 +9,6 @@ from sklearn.linear_model import LinearRegression
 from coview import ConcatenatedViews, LinkPLSA, MultiViewPassiveAggressiveClassifier, Views, evaluate_stream, inspect
 from coview.inspection.features import keyed_names
 from coview.plot import (
-    CandidatesDisplay,
     EffectsDisplay,
     ObjectiveDisplay,
     ObjectMapDisplay,
@@ -147,17 +146,3 @@ def test_groups_are_called_by_number_and_name(make, data):
     assert display.names == keyed_names(known)
     title = display.axes_[0, 0].get_title(loc="left").replace("\n", " ")
     assert title == f"cluster {keyed_names(known)[0]}, words"
-
-
-def test_candidates_are_bars_of_accuracy_and_those_not_used_are_gray():
-    table = {"name": list("abc"), "weight": [1.0, 0, 0], "accuracy": [1.0, 0.4, np.nan], "log_loss": [0.5, 2, np.nan]}
-    display = CandidatesDisplay(table).plot()
-    bars, texts = display.ax_.patches, display.ax_.texts
-    assert_allclose([bar.get_width() for bar in bars], [1.0, 0.4, 0.0])
-    assert len({bar.get_facecolor() for bar in bars}) == 2 and bars[1].get_facecolor() == bars[2].get_facecolor()
-    assert [text.get_text() for text in texts] == ["weight 1.00, log loss 0.50", "not used, log loss 2.00", "not used"]
-    display.figure_.canvas.draw()
-    panel = display.ax_.get_window_extent()
-    assert all(text.get_window_extent().x1 <= panel.x1 for text in texts)
-    with pytest.raises(ValueError, match="LinkPLSA was not chosen from candidates"):
-        CandidatesDisplay.from_estimator(LinkPLSA(2, random_state=0).fit(np.eye(4)))

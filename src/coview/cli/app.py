@@ -70,7 +70,7 @@ _OPTIONS = {
     "compare": {"y": "--labels", "cv": "--folds", "n_clusters": "--clusters", "label_share": "--share"},
     "label": {"y": "--labels", "n": "--count"},
     "report": {"y": "--labels", "formula": "--effects"},
-    "edit": {"n": "--reduce", "X": "DATA", "names": "--rename"},
+    "edit": {"X": "DATA", "names": "--rename"},
 }
 
 

@@ -53,10 +53,6 @@ def edit(
         Path | None,
         typer.Option("--pairs", help="Table of pairs: two columns of objects, and one of 'together' or 'apart'."),
     ] = None,
-    reduce: Annotated[
-        int | None,
-        typer.Option("--reduce", min=1, help="Merge the most similar groups, until so many are left."),
-    ] = None,
     rename: Annotated[list[str] | None, typer.Option("--rename", help="A name for a group: 2='steam engines'.")] = None,
     undo: Annotated[int, typer.Option("--undo", count=True, help="Take the last edit back; repeat for more.")] = 0,
     log: Annotated[bool, typer.Option("--log", help="Show all edits.")] = False,
@@ -72,7 +68,7 @@ def edit(
 
     Shows which objects move first, those of the fit or of the data that is given, and writes a model with --out alone,
     which may be the same file. Each option may be repeated. Edits follow in the order --undo, --merge, --split, --drop,
-    --noise, --reduce, --rename, --name, whatever the order of the options; call the command again for another. Numbers
+    --noise, --rename, --name, whatever the order of the options; call the command again for another. Numbers
     of groups stay: a merged group has the lowest one, parts of a split get new ones.
     """
     check_there(model)
@@ -81,7 +77,6 @@ def edit(
     edits = [*map(_read_merge, merge or []), *map(_read_split, split or [])]
     edits += [{"edit": "drop", "group": value.strip()} for value in drop or []]
     edits += [{"edit": "noise", "group": value.strip()} for value in noise or []]
-    edits += [] if reduce is None else [{"edit": "reduce", "n": reduce}]
     edits += map(_read_name, rename or [])
     given = [("together", value) for value in together or []] + [("apart", value) for value in apart or []]
     edits += [{"edit": kind, "objects": _split_list(value)} for kind, value in given]

@@ -42,10 +42,6 @@ def stream(
     format: Annotated[
         str | None, typer.Option(help="svmlight or jsonl; by default taken from the file extension.")
     ] = None,
-    views: Annotated[
-        str | None,
-        typer.Option(help="Names of the views: words,links. For svmlight, with columns: words=3000,links=1840."),
-    ] = None,
     set: Annotated[
         list[str] | None, typer.Option("--set", help="A parameter of the learner: C=1 or coupling=0; can be repeated.")
     ] = None,
@@ -86,7 +82,7 @@ def stream(
 
             label = "label" if labels is None else labels or None
             rows = sys.stdin if source == "-" else source
-            batches = read_stream(rows, format=format, views=_read_views(views), label=label, batch_size=_BATCH)
+            batches = read_stream(rows, format=format, label=label, batch_size=_BATCH)
         watch = _print_json if as_json else None
         result = evaluate_stream(learner, _report_rows(batches, source), every=every, watch=watch)
         if save_to is not None:
@@ -121,20 +117,6 @@ def _split_table(views: Any, y: Any) -> Iterator[Any]:
     for start in range(0, len(views), _BATCH):
         rows = views[start : start + _BATCH]
         yield Batch(rows, [None] * len(rows) if y is None else y[start : start + _BATCH].tolist())
-
-
-def _read_views(text: str | None) -> Any:
-    """Names of views, or {name: width}, from words,links or words=3000,links=1840."""
-    if text is None or "=" not in text:
-        return None if text is None else text.split(",")
-    parts = [part.partition("=") for part in text.split(",")]
-    for name, _, width in parts:
-        if not width.isdecimal() or not int(width):
-            raise ValueError(
-                f"--views takes names, as in words,links, or a number of columns for every view, as in "
-                f"words=3000,links=1840; {name!r} has {width or 'none'!r}."
-            )
-    return {name: int(width) for name, _, width in parts}
 
 
 def _report_rows(batches: Iterator[Any], source: str) -> Iterator[Any]:

@@ -6,7 +6,6 @@ several panels, ``axes_``. matplotlib (the extra ``plot``) is imported when some
 
 from __future__ import annotations
 
-from coview.plot.candidates import CandidatesDisplay
 from coview.plot.curves import ObjectiveDisplay, StreamDisplay
 from coview.plot.effects import EffectsDisplay
 from coview.plot.hierarchy import HierarchyDisplay
@@ -16,7 +15,6 @@ from coview.plot.topics import TopicsDisplay
 from coview.plot.updates import UpdateDisplay
 
 __all__ = [
-    "CandidatesDisplay",
     "EffectsDisplay",
     "HierarchyDisplay",
     "ObjectMapDisplay",
