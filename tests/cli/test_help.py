@@ -17,6 +17,7 @@ pytestmark = pytest.mark.skipif(not TABLE.exists(), reason="needs a checkout: th
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     shutil.copy(TABLE, tmp_path)
+    (tmp_path / "new.csv").write_text(TABLE.read_text(encoding="utf-8").replace("\nT", "\nN"), encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -57,7 +57,7 @@ COMMANDS = {
     ),
     "update": (
         "Teach a model of topics new rows; show which topics are new or gone.",
-        "coview update topics.coview tickets.csv -o updated.coview",
+        "coview update topics.coview new.csv -o updated.coview",
     ),
     "label": (
         "List the objects whose labels would help a classifier most.",
