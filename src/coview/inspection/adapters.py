@@ -83,14 +83,12 @@ def inspect(model: Any) -> Inspection:
         unused_views=unused,
         training=_complete(inspection.training, estimator, unused, has_curves),
         structure=replace(inspection.structure, given_names=given),
-        _keeping=_keeping(estimator) if find_attribute(estimator, "_group_rows") else inspection._keeping,
+        # a copy of an estimator of coview that has some of its groups alone
+        _keeping=(lambda groups: inspect(estimator._keeping(groups)))
+        if find_attribute(estimator, "_group_rows")
+        else inspection._keeping,
         _transform=getattr(estimator, "transform", None) if inspection._transform is None else inspection._transform,
     )
-
-
-def _keeping(estimator: Any) -> Callable[[np.ndarray], Inspection]:
-    """Ask a copy of an estimator of coview that has some of its groups alone."""
-    return lambda groups: inspect(estimator._keeping(groups))
 
 
 def unused_views(model: Any) -> tuple[str, ...]:

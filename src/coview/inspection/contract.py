@@ -163,13 +163,11 @@ class Inspection:
             matrix = list(self.views) == [PLAIN] and not answers(self.estimator)
             object.__setattr__(self, "preparation", Preparation(self.estimator, self.views, takes_matrix=matrix))
 
-    def _title(self) -> str:
+    def __repr__(self) -> str:
         more = ", ..." if len(self.groups) > _SHOWN_GROUPS else ""
         shown = printable(", ".join(self.groups[:_SHOWN_GROUPS])) + more
-        return f"{self.name}: {len(self.groups)} {GROUP_NOUNS[self.kind]} ({shown})" if self.groups else self.name
-
-    def __repr__(self) -> str:
-        lines = [self._title()]
+        groups = f": {len(self.groups)} {GROUP_NOUNS[self.kind]} ({shown})" if self.groups else ""
+        lines = [f"{self.name}{groups}"]
         scaled = {view: describe_scaling(scaling) for view, scaling in self.structure.scalings.items()}
         for view, expected in self.views.items():
             taken = "".join(f", {part[view]}" for part in (self.structure.likelihoods, scaled) if view in part)

@@ -39,6 +39,8 @@ __all__ = [
     "warns_of_unknown",
 ]
 
+MOST = 5  # objects, and labels, that a sentence names
+
 _noted: ContextVar[list[Any] | None] = ContextVar("coview_noted_views", default=None)  # of the `predict` at work
 
 
@@ -131,7 +133,7 @@ def count_equal(views: Views) -> int:
     return int(counts[counts > 1].sum())
 
 
-def describe_unknown(known: Any, ids: Any, labels: Any, most: int = 5) -> str | None:
+def describe_unknown(known: Any, ids: Any, labels: Any) -> str | None:
     """Return a sentence about the objects that a model knows nothing of, or None where there are none.
 
     Examples
@@ -143,9 +145,9 @@ def describe_unknown(known: Any, ids: Any, labels: Any, most: int = 5) -> str | 
     if not rows.size:
         return None
     share = f"{len(rows):,} of {quantity(len(known), 'object')} {'has' if len(rows) == 1 else 'have'}"
-    named = ", ".join(short(ids[row]) for row in rows[:most].tolist()) + (", ..." if len(rows) > most else "")
+    named = ", ".join(short(ids[row]) for row in rows[:MOST].tolist()) + (", ..." if len(rows) > MOST else "")
     values = sorted({short(labels[row]) for row in rows.tolist()})
-    predicted = " or ".join(values[:most]) + (" or others" if len(values) > most else "")
+    predicted = " or ".join(values[:MOST]) + (" or others" if len(values) > MOST else "")
     whom = "it, whatever it is" if len(rows) == 1 else "them, whatever they are"
     return f"{share} no feature known to the model ({named}): it predicts {predicted} for {whom}."
 

@@ -68,11 +68,11 @@ def embed_objects(inspection: Inspection, X: Any, *, prepared: bool = False) -> 
     return dense(inspection._embed(objects))
 
 
-def transform_objects(inspection: Inspection, X: Any, *, prepared: bool = False) -> Any:
+def transform_objects(inspection: Inspection, X: Any) -> Any:
     """Return the result of a model's own `transform`, a matrix or views; None if it has none."""
     if inspection._transform is None:
         return None
-    return inspection._transform(inspection.preparation.as_taken(X, prepared, lazy=True))
+    return inspection._transform(inspection.preparation.prepare(X, lazy=True))
 
 
 def output_names(inspection: Inspection, width: int) -> list[str]:

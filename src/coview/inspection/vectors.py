@@ -50,12 +50,11 @@ def rank_nearest_rows(
     chosen: list[list[int]] = []
     for group in range(n_groups):
         members = np.flatnonzero(codes == group)
-        near = members[:n]
-        if len(near):
+        if len(members):
             own = matrix[members].astype(np.float64)
-            center = np.reshape(own.mean(axis=0) if means is None else means[group], (1, -1))
-            near = members[find_neighbors(center.astype(np.float64), len(near), own)[1][0]]
-        chosen.append(near.tolist())
+            center = np.reshape(own.mean(axis=0) if means is None else means[group], (1, -1)).astype(np.float64)
+            members = members[find_neighbors(center, min(n, len(members)), own)[1][0]]
+        chosen.append(members.tolist())
     return chosen
 
 
