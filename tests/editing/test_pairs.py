@@ -11,9 +11,11 @@ from typer.testing import CliRunner
 
 from coview import AutoClustering, EditedModel, MultiViewPLSA, Views, edit, inspect, load, save
 from coview.cli.app import make_commands
+from coview.clustering.vote_counting import weigh_votes
 from coview.datasets import make_topic_views
 from coview.editing.pairs import place_objects
 from coview.exceptions import ParameterError
+from coview.metrics import normalized_mutual_info
 
 DATA = make_topic_views(n_objects=90, n_clusters=3, random_state=0)
 IDS = [f"d{row}" for row in range(90)]
@@ -120,3 +122,32 @@ def test_the_command_takes_pairs_and_a_table_of_them(tmp_path):
     (tmp_path / "pairs.csv").write_text("one,other,kind\nd0,d1,near\n", encoding="utf-8")
     ran = CliRunner().invoke(make_commands(["edit"]), words)
     assert ran.exit_code and "'together' or 'apart'" in str(ran.exception) + ran.output
+
+
+def test_a_refit_of_auto_clustering_believes_the_view_that_agrees_with_the_pairs():
+    rng = np.random.default_rng(0)
+    ours, others = rng.integers(0, 3, (2, 240))
+    centers = 6 * np.eye(3)
+    vectors = {name: centers[codes] + rng.normal(size=(240, 3)) for name, codes in (("a", ours), ("b", others))}
+    views = Views({**vectors, "c": centers[others] + rng.normal(size=(240, 3))}, ids=[f"d{i}" for i in range(240)])
+    model = EditedModel(AutoClustering(3, random_state=0)).fit(views)
+    pairs = model.estimator_.disputed_pairs_
+    assert len(pairs) == 50 and len(np.unique(pairs)) == 100
+    before = normalized_mutual_info(ours, model.labels_)
+    for pair in pairs[:10]:
+        objects = views.ids[pair]
+        model = model.together(objects) if len(set(ours[pair])) == 1 else model.apart(objects)
+    after = model.fit(views)
+    assert normalized_mutual_info(ours, after.labels_) > before + 0.1
+    assert not hasattr(after.estimator_, "_pairs") or not after.estimator_._pairs  # said of one fit
+
+
+def test_votes_that_agree_no_better_than_guesses_count_alike():
+    rng = np.random.default_rng(0)
+    votes, pairs = rng.integers(0, 3, (60, 20)), rng.permutation(60)[:20].reshape(10, 2)
+    assert_array_equal(weigh_votes(votes, pairs, np.arange(10) < 5), votes)
+    votes[:, 0] = np.arange(60)
+    votes[pairs[:5, 0], 0] = votes[pairs[:5, 1], 0]
+    votes[:, 1:5] = votes[:, [0]]
+    weighed = weigh_votes(votes, pairs, np.arange(10) < 5)
+    assert (weighed == votes[:, [0]]).all(axis=0).sum() > 3 * 5

@@ -42,7 +42,7 @@ from coview.base import MultiViewEstimator, NumbersGate
 from coview.clustering.links import LINK_EVIDENCE, find_links, judge_links, smoothing
 from coview.clustering.relations import RELATIONS, check_alignment, weigh_by_relations
 from coview.clustering.telling_words import stress_telling_words
-from coview.clustering.vote_counting import count_votes
+from coview.clustering.vote_counting import count_votes, find_disputed, read_pairs, weigh_votes
 from coview.engines.loop import Deadline, largest_in_time, select_engine
 from coview.engines.passes import blockwise
 from coview.engines.protocol import count_threads, floating_type, in_threads, over_rows
@@ -127,6 +127,9 @@ class AutoClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
     voters_ : list of estimators
         The graphs that voted last, by which new objects are placed: one in which every view counts equally, and, if
         views of many counts are beside others, one in which every token does.
+    disputed_pairs_ : ndarray of int (n_pairs, 2)
+        Positions of pairs of objects that about half of the clusterings put together, the most disputed first: whether
+        they belong together tells most (`EditedModel.together`, `EditedModel.apart`).
     sample_ : ndarray of int
         Positions of the objects that were clustered, usually all; others and new objects are placed by their neighbors
         among these.
@@ -175,6 +178,7 @@ class AutoClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
     preparation_: list[Any]
     _models_counts = False
     _takes_lazy = True
+    _pairs: Sequence[Any] = ()  # edits of an `EditedModel` that say which objects belong together or apart
     _fitted_state = {
         "labels_": rules.integers("objects", below="clusters"),
         "memberships_": rules.shares("objects", "clusters"),
@@ -187,6 +191,7 @@ class AutoClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         "links_": LINK_EVIDENCE,
         "view_relations_": RELATIONS,
         "voters_": rules.custom(_check_voters),
+        "disputed_pairs_": rules.integers(None, 2, below="objects"),
         "sample_": rules.integers("sampled", below="objects", rising=True),
         "token_weights_": rules.sequence(rules.estimator(methods=["transform"])),
         "scaling_": SCALING,
@@ -220,6 +225,7 @@ class AutoClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         if not isinstance(self.engine, str) or self.engine != "auto":
             select_engine(self.engine)  # one that is not there is refused before anything is computed
         views, seed = self._checked_views(X), base_seed(self.random_state)
+        pairs, together = read_pairs(self.__dict__.pop("_pairs", ()), getattr(views, "ids", None), len(views))
         steps = self._smoothing(views, seed)
         self.sample_ = sample_positions(len(views), SAMPLE if len(views) > MOST_OBJECTS else MOST_OBJECTS, seed)
         # smoothed all together: one by one or in blocks objects lack links of others to them
@@ -234,7 +240,7 @@ class AutoClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         self.token_weights_ = [] if steps else token_weights(base.select(*names))
         self._choose_number(self._families(base), seed, deadline.share(HALF))
         with silenced(but=InterruptedFitWarning):
-            self.memberships_ = self._vote(base, views, seed, deadline.share(HALF))
+            self.memberships_ = self._vote(base, views, seed, deadline.share(HALF), pairs, together)
             if len(self.sample_) < len(views):
                 self.memberships_ = self._place_all(prepared(views, self._smoothing_steps()))
         self.memberships_ = self.memberships_.astype(floating_type(views), copy=False)
@@ -386,7 +392,9 @@ class AutoClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         name = self.engine if isinstance(self.engine, str) else self.engine.name
         return "auto" if name == "dask" else self.engine  # the engine of a cluster is for rows that are not in memory
 
-    def _vote(self, base: Views, whole: Any, seed: int, deadline: Deadline) -> np.ndarray:
+    def _vote(
+        self, base: Views, whole: Any, seed: int, deadline: Deadline, pairs: np.ndarray, together: np.ndarray
+    ) -> np.ndarray:
         """Return the memberships of the sample; fills `voters_`, and makes the sample smaller where time is short."""
         plain = self.preparation_, self.token_weights_
 
@@ -405,6 +413,11 @@ class AutoClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
                 if again is not None and (smoothed := self._smoothing_steps()):
                     some = prepared(whole, smoothed)[self.sample_[rows]]
                 votes = np.hstack([votes, self._ask(some, seed, SCALES[1::2])])
+            at = np.full(len(whole), -1)
+            at[self.sample_[rows]] = np.arange(len(rows))
+            there = (at[pairs] >= 0).all(axis=1)
+            self.disputed_pairs_ = self.sample_[rows][find_disputed(votes, seed)]
+            votes = weigh_votes(votes, at[pairs[there]], together[there])
             found = count_votes(votes, self.n_clusters_, seed)
             self._log(f"votes of {len(rows):,} objects: {time.monotonic() - began:.1f} s")
             return found

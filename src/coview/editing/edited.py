@@ -228,6 +228,8 @@ class EditedModel(MultiViewEstimator):
         """
         earlier = copy.copy(self) if vars(self).get("edits_") else None  # before its attributes are replaced
         model = clone(self._inner())
+        if hasattr(inner := last_step(model), "_pairs"):  # `AutoClustering` learns from what is said of objects
+            inner._pairs = [record for record in vars(self).get("edits_", ()) if "objects" in record]
         with same_work(model), fitting(last_step(model), "these objects"):
             self.estimator_ = model.fit(X)
         self._start(inspect(self.estimator_))
