@@ -8,11 +8,12 @@ same, and more.
 
 # %%
 # Functions and classes of installed Python packages, by the words of their documentation and the names in their code.
+import matplotlib.pyplot as plt
 import numpy as np
 
 from coview import MultiViewPLSA, make_report
 from coview.datasets import load_python_packages
-from coview.plot import ObjectiveDisplay, ObjectMapDisplay, TopicsDisplay
+from coview.plot import ObjectMapDisplay, TopicsDisplay
 
 corpus = load_python_packages()
 names = np.array(corpus.target_names)[corpus.target]
@@ -25,7 +26,7 @@ print(X)
 
 # %%
 # The fit: the log-likelihood never decreases.
-ObjectiveDisplay.from_estimator(model)
+plt.plot(model.history_["objective"])
 
 # %%
 # The features that distinguish each cluster, in the words and in the code.

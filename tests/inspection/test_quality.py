@@ -19,7 +19,7 @@ from coview import (
 from coview.datasets import make_topic_views
 from coview.inspection import Selection
 from coview.inspection.choice import describe_selection
-from coview.inspection.measures import confusion, fit_curves, main_measure
+from coview.inspection.measures import confusion, main_measure
 from coview.inspection.reading import read_groups
 from coview.metrics import topic_coherence, topic_diversity, topic_exclusivity
 
@@ -89,13 +89,6 @@ def test_classes_stand_in_one_order_and_the_rest_is_summed(make):
         [name if name in largest else "z" for name in names] for names in (classes[y], np.array(found.groups)[codes])
     ]
     assert_array_equal(counted["counts"], confusion_matrix(*merged, labels=[*largest, "z"]))
-
-
-def test_curves_are_the_history(make):
-    model = make("MultiViewPLSA")
-    (curve,) = fit_curves(inspect(model))
-    assert_array_equal(curve["values"], model.history_["objective"])
-    assert_array_equal(curve["seconds"], model.history_["seconds"])
 
 
 def test_labels_are_matched_to_classes_by_value():

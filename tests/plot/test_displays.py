@@ -10,7 +10,6 @@ from coview import ConcatenatedViews, LinkPLSA, MultiViewPassiveAggressiveClassi
 from coview.inspection.features import keyed_names
 from coview.plot import (
     EffectsDisplay,
-    ObjectiveDisplay,
     ObjectMapDisplay,
     PrevalenceDisplay,
     StreamDisplay,
@@ -99,15 +98,6 @@ def test_measurements_are_drawn_by_deviations_and_vectors_not_at_all(vectors):
         TopicsDisplay.from_estimator(LinkPLSA(3, max_iter=2).fit(vectors.select("vector")))
 
 
-def test_the_objective_is_the_history(make):
-    model = make("LinkPLSA")
-    display = ObjectiveDisplay.from_estimator(model)
-    drawn(display)
-    assert_allclose(display.line_.get_ydata(), model.history_["objective"])
-    with pytest.raises(ValueError, match="no curve 'flips'"):
-        ObjectiveDisplay.from_estimator(model, key="flips")
-
-
 def test_a_stream_is_drawn_and_the_model_is_left_alone(data):
     X, y = data
     model = MultiViewPassiveAggressiveClassifier()
@@ -123,7 +113,6 @@ def test_a_stream_is_drawn_and_the_model_is_left_alone(data):
 def test_they_draw_into_axes_that_are_given(make, data):
     X, y = data
     figure, axes = pyplot.subplots(2, 2)
-    assert ObjectiveDisplay.from_estimator(make("PLSA"), ax=axes[0, 0]).ax_ is axes[0, 0]
     assert ObjectMapDisplay.from_estimator(make("PLSA"), X, y, ax=axes[0, 1]).figure_ is figure
     assert TopicsDisplay.from_estimator(make("PLSA"), ax=pyplot.subplots(3, 2)[1]).axes_.shape == (3, 2)
     alone = TopicsDisplay.from_estimator(make("PLSA"), views=["words"], groups=[0], ax=axes[1, 0])

@@ -1,4 +1,4 @@
-"""How well a model did: readings of objects against labels, and the curves that a fit left behind.
+"""How well a model did: readings of objects against labels.
 
 Classes are compared as they are. Clusters and topics have no names of their own: they are matched to the labels one to
 one, best match first (accuracy), or compared as partitions (normalized mutual information, pairs).
@@ -19,39 +19,7 @@ from coview.inspection.records import Reading
 from coview.metrics import clustering_accuracy, normalized_mutual_info, pairwise_f1
 from coview.utils.jsonable import to_jsonable
 
-__all__ = ["confusion", "fit_curves", "label_measures", "main_measure", "measure"]
-
-_TITLES = {
-    "objective": "Objective",
-    "flips": "Labels changed per iteration",
-    "held_out": "Agreement with held-out labels",
-    "difference": "Difference between the views' margins",
-    "updates": "Share of rounds that changed the weights",
-    "correlations": "Correlation of the views",
-}
-
-
-def fit_curves(inspection: Inspection) -> list[dict[str, Any]]:
-    """Return the curves that a fit left behind, as lists of numbers.
-
-    Returns
-    -------
-    list of dict
-        With "key", "title", "x" (what is counted), "values" and, where it is known, "seconds".
-    """
-    seconds = inspection.training.history.get("seconds", ())
-    curves = []
-    for key, values in inspection.training.history.items():
-        numbers = np.asarray(values, dtype=np.float64).reshape(-1)
-        if key == "seconds" or numbers.size < 2 or not np.isfinite(numbers).any():
-            continue
-        unit = "component" if key == "correlations" else "iteration" if inspection.training.n_rounds is None else "pass"
-        title = _TITLES.get(key, str(key).replace("_", " ").capitalize())
-        clock = seconds if len(seconds) == len(numbers) else None
-        curves.append(
-            {"key": key, "title": title, "x": unit, "values": to_jsonable(numbers), "seconds": to_jsonable(clock)}
-        )
-    return curves
+__all__ = ["confusion", "label_measures", "main_measure", "measure"]
 
 
 def measure(name: str, value: Any, about: str) -> dict[str, Any]:

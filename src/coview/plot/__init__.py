@@ -6,7 +6,7 @@ several panels, ``axes_``. matplotlib (the extra ``plot``) is imported when some
 
 from __future__ import annotations
 
-from coview.plot.curves import ObjectiveDisplay, StreamDisplay
+from coview.plot.curves import StreamDisplay
 from coview.plot.effects import EffectsDisplay
 from coview.plot.hierarchy import HierarchyDisplay
 from coview.plot.objects import ObjectMapDisplay
@@ -18,7 +18,6 @@ __all__ = [
     "EffectsDisplay",
     "HierarchyDisplay",
     "ObjectMapDisplay",
-    "ObjectiveDisplay",
     "PrevalenceDisplay",
     "StreamDisplay",
     "TopicsDisplay",

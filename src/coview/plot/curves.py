@@ -1,105 +1,16 @@
-"""Curves: what a fit or a stream did over time."""
+"""Curves: how models do on a stream."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
 from sklearn.base import clone
 
-from coview.inspection import inspect
-from coview.inspection.measures import fit_curves
 from coview.online.stream import evaluate_stream
-from coview.plot.style import ACCENT, PALETTE, bare, one_panel, panels
+from coview.plot.style import ACCENT, PALETTE, bare, panels
 
-__all__ = ["ObjectiveDisplay", "StreamDisplay"]
-
-
-class ObjectiveDisplay:
-    """The objective of a fit, iteration by iteration.
-
-    Parameters
-    ----------
-    values : sequence of float
-        The objective after 0, 1, ... iterations.
-    name : str, optional
-        Name of the model.
-    x_label : str, default="iteration"
-        What is counted.
-    title : str, default="Objective"
-        What is drawn.
-
-    Attributes
-    ----------
-    figure_, ax_, line_
-        What was drawn.
-
-    Examples
-    --------
-    >>> from coview import PLSA
-    >>> from coview.datasets import make_topic_views
-    >>> from coview.plot import ObjectiveDisplay
-    >>> X = make_topic_views(n_objects=50, random_state=0).views
-    >>> display = ObjectiveDisplay.from_estimator(PLSA(3, max_iter=5, tol=0, random_state=0).fit(X))
-    >>> len(display.line_.get_xdata())
-    6
-    """
-
-    def __init__(
-        self, values: Sequence[float], *, name: str | None = None, x_label: str = "iteration", title: str = "Objective"
-    ) -> None:
-        self.values, self.name, self.x_label, self.title = values, name, x_label, title
-
-    @classmethod
-    def from_estimator(
-        cls, model: Any, X: Any = None, *, key: str = "objective", name: str | None = None, ax: Any = None, **style: Any
-    ) -> ObjectiveDisplay:
-        """Plot the objective, or another curve, of a fitted model.
-
-        Parameters
-        ----------
-        model : estimator
-            Fitted.
-        X : ignored
-            Here as in the other displays.
-        key : str, default="objective"
-            Which of its curves: "objective", "correlations" of a model that correlates views, or another that it keeps.
-        name : str, optional
-            Name in the legend; that of the class by default.
-        ax : matplotlib Axes, optional
-            Where to draw.
-        **style
-            For matplotlib's ``plot``.
-        """
-        inspection = inspect(model)
-        curves = {curve["key"]: curve for curve in fit_curves(inspection)}
-        if key not in curves:
-            listed = ", ".join(map(repr, curves)) or "none"
-            raise ValueError(f"{inspection.name} has no curve {key!r}; it has {listed}.")
-        curve = curves[key]
-        display = cls(curve["values"], name=name or inspection.name, x_label=curve["x"], title=curve["title"])
-        return display.plot(ax, **style)
-
-    def plot(self, ax: Any = None, **style: Any) -> ObjectiveDisplay:
-        """Draw the curve.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
-        **style
-            For matplotlib's ``plot``.
-        """
-        self.figure_, self.ax_ = one_panel(ax, (5.6, 3.4))
-        numbers = [np.nan if value is None else value for value in self.values]
-        (self.line_,) = self.ax_.plot(numbers, **{"lw": 2.0, "label": self.name, **style})
-        self.ax_.set(xlabel=self.x_label, ylabel=self.title.lower(), title=self.title)
-        if self.name:
-            self.ax_.legend(frameon=False)
-        self.ax_.grid(alpha=0.25)
-        bare(self.ax_)
-        return self
+__all__ = ["StreamDisplay"]
 
 
 class StreamDisplay:
