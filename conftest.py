@@ -1,18 +1,27 @@
-"""Modules that need an optional library are not collected for doctests where it is absent."""
+"""Modules that need an optional library are not collected for doctests where it is absent; tests have no doctests."""
 
 import gc
 from importlib.util import find_spec
+from pathlib import Path
 
-KERNELS = "src/coview/kernels"
+import pytest
+
+HERE = Path(__file__).parent
+SOURCE = HERE / "src" / "coview"
 _NEEDS = {
-    "fastapi": [f"src/coview/web/{name}.py" for name in ("api", "run")],
-    "torch": [
-        "src/coview/engines/cuda.py",
-        *(f"{KERNELS}/torch_{name}.py" for name in ("kmeans", "pairs", "simplex", "split", "svd")),
-    ],
-    "triton": [f"{KERNELS}/triton_{name}.py" for name in ("eight", "pairs", "ratio", "shares", "simplex", "split")],
+    "fastapi": [SOURCE / "web" / "api.py", SOURCE / "web" / "run.py"],
+    "torch": [SOURCE / "engines" / "cuda.py", *SOURCE.glob("kernels/torch_*.py")],
+    "triton": SOURCE.glob("kernels/triton_*.py"),
 }
 collect_ignore = [path for library, paths in _NEEDS.items() if find_spec(library) is None for path in paths]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(file_path):
+    collected = yield
+    if (HERE / "tests") in file_path.parents:
+        collected = [each for each in collected if type(each).__name__ != "DoctestModule"]
+    return collected
 
 
 def pytest_collection():
