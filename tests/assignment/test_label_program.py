@@ -71,31 +71,21 @@ def assert_best(scores, costs, ontology, expected, **options):
 # -- against HiGHS: 20 + 12 + 12 structures, 1,000 objects
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_flat_optima_are_those_of_highs(seed):
-    rng = np.random.default_rng([1, seed])
-    n_views = 2 if seed % 2 else int(rng.integers(1, 5))
-    n_labels = int(rng.integers(1, 7 if n_views < 4 else 5))
-    scores, costs = draw_scores(rng, (30, n_views, n_labels)), draw_costs(rng)
-    assert_best(scores, costs, None, oracle.highs_optimum(scores, costs, None))
+KINDS = [("flat", seed) for seed in range(20)] + [(kind, seed) for kind in ("tree", "graph") for seed in range(12)]
 
 
-@pytest.mark.parametrize("seed", range(12))
-def test_tree_optima_are_those_of_highs(seed):
-    rng = np.random.default_rng([2, seed])
-    n_views, n_labels = int(rng.integers(1, 4)), int(rng.integers(2, 8))
-    tree, costs = draw_tree(rng, n_labels), draw_costs(rng)
-    scores = draw_scores(rng, (20, n_views, n_labels))
-    assert_best(scores, costs, tree, oracle.highs_optimum(scores, costs, tree))
-
-
-@pytest.mark.parametrize("seed", range(12))
-def test_graph_optima_are_those_of_highs(seed):
-    rng = np.random.default_rng([3, seed])
-    n_views, n_labels = int(rng.integers(1, 4)), int(rng.integers(2, 7))
-    graph, costs = draw_graph(rng, n_labels), draw_costs(rng)
-    scores = draw_scores(rng, (20, n_views, n_labels))
-    assert_best(scores, costs, graph, oracle.highs_optimum(scores, costs, graph))
+@pytest.mark.parametrize(("kind", "seed"), KINDS)
+def test_optima_are_those_of_highs(kind, seed):
+    rng = np.random.default_rng([["flat", "tree", "graph"].index(kind) + 1, seed])
+    if kind == "flat":
+        n_views = 2 if seed % 2 else int(rng.integers(1, 5))
+        n_labels = int(rng.integers(1, 7 if n_views < 4 else 5))
+        scores, costs, ontology = draw_scores(rng, (30, n_views, n_labels)), draw_costs(rng), None
+    else:
+        n_views, n_labels = int(rng.integers(1, 4)), int(rng.integers(2, 8 if kind == "tree" else 7))
+        ontology, costs = (draw_tree if kind == "tree" else draw_graph)(rng, n_labels), draw_costs(rng)
+        scores = draw_scores(rng, (20, n_views, n_labels))
+    assert_best(scores, costs, ontology, oracle.highs_optimum(scores, costs, ontology))
 
 
 def test_highs_itself_is_one_of_the_solvers():

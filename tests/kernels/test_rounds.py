@@ -58,27 +58,20 @@ def random_rounds(seed, count, views, spread):
         yield margins, norms, shares, base, heft, np.exp(rng.uniform(-5, 4)), np.exp(rng.uniform(-5, 3))
 
 
-@pytest.mark.parametrize(("views", "spread"), [(1, 1.0), (2, 6.0), (3, 6.0), (4, 1.0), (8, 6.0)])
-def test_primal_and_dual_meet(views, spread):
-    for margins, norms, shares, base, heft, cap, coupling in random_rounds(views, 150, views, spread):
-        tau, steps = solve(margins, norms, shares, base=base, extra=heft, cap=cap, coupling=coupling)
-        assert 0 <= tau <= cap
+@pytest.mark.parametrize(
+    ("views", "spread", "squared"),
+    [(1, 1.0, 0), (2, 6.0, 0), (3, 6.0, 0), (4, 1.0, 0), (8, 6.0, 0), (1, 3.0, 1), (2, 3.0, 1), (5, 3.0, 1)],
+)
+def test_primal_and_dual_meet(views, spread, squared):
+    drawn = random_rounds(views + 20 * squared, 100 if squared else 150, views, spread)
+    for margins, norms, shares, base, heft, cap, coupling in drawn:
+        extra, most = (1 / (2 * cap), np.inf) if squared else (heft, cap)
+        tau, steps = solve(margins, norms, shares, base=base, extra=extra, cap=most, coupling=coupling)
+        assert 0 <= tau <= most
         if not (norms > EMPTY).any():
-            assert tau == 0 and not steps.any()
+            assert squared or (tau == 0 and not steps.any())
             continue
-        above = primal(margins, norms, shares, base, heft, cap, coupling, tau, steps)
-        below = dual(margins, norms, shares, base, heft, coupling, tau, steps)
-        assert above - below <= 1e-10 * (1 + abs(above))
-
-
-@pytest.mark.parametrize("views", [1, 2, 5])
-def test_primal_and_dual_meet_for_squared_losses(views):
-    for margins, norms, shares, base, _, cap, coupling in random_rounds(20 + views, 100, views, 3.0):
-        if not (norms > EMPTY).any():
-            continue
-        extra = 1 / (2 * cap)
-        tau, steps = solve(margins, norms, shares, base=base, extra=extra, cap=np.inf, coupling=coupling)
-        above = primal(margins, norms, shares, base, extra, cap, coupling, tau, steps, pa2=True)
+        above = primal(margins, norms, shares, base, extra, cap, coupling, tau, steps, pa2=bool(squared))
         assert above - dual(margins, norms, shares, base, extra, coupling, tau, steps) <= 1e-10 * (1 + abs(above))
 
 

@@ -32,7 +32,7 @@ def work(call, job):
 def outcomes():
     jobs = [[1, 2], [3, "sleep", 4], ["raise"], [5, "die"], [6], [7]]
     seen: list[tuple[int, str]] = []
-    found = run_jobs(work, 10, jobs, n_jobs=2, budget=1.0, watch=lambda i, outcome: seen.append((i, outcome.status)))
+    found = run_jobs(work, 10, jobs, n_jobs=2, budget=3.0, watch=lambda i, outcome: seen.append((i, outcome.status)))
     return found, seen
 
 

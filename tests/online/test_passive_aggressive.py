@@ -210,21 +210,12 @@ def test_passes_end_when_nothing_changes():
 # -- weights
 
 
-def test_a_loaded_model_learns_on_like_the_saved_one(tmp_path):
+@pytest.mark.parametrize("mapped", [False, True])
+def test_a_loaded_model_learns_on_like_the_saved_one(mapped, tmp_path):
     X, y = corpus(3)
     model = Classifier(average=True, fit_intercept=True, random_state=0).fit(X[:100], y[:100])
-    save(model, tmp_path / "online.coview")
-    back = load(tmp_path / "online.coview")
-    for each in (model, back):
-        each.partial_fit(X[100:], y[100:])
-    assert_array_equal(back.decision_function(X), model.decision_function(X))
-
-
-def test_a_model_of_a_file_that_is_mapped_into_memory_learns_on(tmp_path):
-    X, y = corpus(3)
-    model = Classifier(average=True, random_state=0).fit(X[:100], y[:100])
-    joblib.dump(model, tmp_path / "online.joblib")
-    back = joblib.load(tmp_path / "online.joblib", mmap_mode="r")
+    (joblib.dump if mapped else save)(model, path := tmp_path / "online.coview")
+    back = joblib.load(path, mmap_mode="r") if mapped else load(path)
     for each in (model, back):
         each.partial_fit(X[100:], y[100:])
     assert_array_equal(back.decision_function(X), model.decision_function(X))
