@@ -40,7 +40,7 @@ SETS = {
     "20 Newsgroups": lambda: some(load_newsgroups_views("posts"), 1500),
     "mfeat": lambda: of(load_mfeat()),
     "WebKB": lambda: of(load_webkb("cornell", task="classes")),
-    "Reuters": lambda: some(load_reuters_multilingual(), 1500),
+    "Reuters": lambda: of(load_reuters_multilingual()),
 }
 N_OBJECTS, SEEDS = 1500, 3
 
