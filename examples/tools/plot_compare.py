@@ -42,10 +42,7 @@ result
 import matplotlib.pyplot as plt
 
 fig, axis = plt.subplots(figsize=(8, 3.2), layout="constrained")
-shown = result.frame[result.frame["status"] == "done"][::-1]
-colors = np.where(shown["group"] == "baseline", "#9aa0a6", "#3b6fb6")
-axis.barh(shown["method"], shown["accuracy"], xerr=shown["accuracy_std"], color=colors)
-axis.set_xlabel("accuracy ± standard deviation")
+result.plot(axis=axis)
 
 # %%
 # `best_estimator` returns the best method, unfitted. `result.frame` is a data frame; `result.to_json("table.json")`

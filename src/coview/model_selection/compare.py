@@ -87,7 +87,7 @@ def compare(
     Returns
     -------
     Comparison
-        The table, the best first: print it, ``.frame``, ``.to_json(path)``, ``.best_estimator()``.
+        The table, the best first: print it, ``.plot()``, ``.frame``, ``.to_json(path)``, ``.best_estimator()``.
 
     See Also
     --------

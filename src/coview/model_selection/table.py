@@ -16,6 +16,7 @@ from sklearn.base import clone
 
 from coview.utils.atomic import atomic_path
 from coview.utils.jsonable import to_jsonable
+from coview.utils.loading import load_matplotlib
 from coview.utils.tables import format_html_table, format_text_table
 
 __all__ = ["Comparison", "ObjectTable", "RowTable"]
@@ -29,6 +30,7 @@ NOTES = {
 }
 UNFINISHED = ("over budget", "stopped")
 _NAMED = 3  # methods of a tie in the title
+COLORS = {"method": "#3b6fb6", "baseline": "#9aa0a6", "given": "#d9822b"}
 
 
 class RowTable:
@@ -217,6 +219,34 @@ class Comparison(RowTable):
         if min(*best, *values) >= 0 and max(*best, *values) <= 1:  # of few splits it would reach beyond what can be
             low, high = max(low, top - 1), min(high, top)
         return {"behind": middle, "behind_low": low, "behind_high": high}
+
+    def plot(self, metric: str | None = None, axis: Any = None) -> Any:
+        """Plot one bar per method that finished, with its standard deviation; baselines are gray.
+
+        Parameters
+        ----------
+        metric : str, optional
+            The score to draw; by default the one that ranks.
+        axis : matplotlib Axes, optional
+            Where to draw.
+
+        Returns
+        -------
+        matplotlib Figure
+        """
+        metric = self.metrics[0] if metric is None else metric
+        rows = [row for row in self.rows if row["status"] == "done"]
+        if axis is None:
+            figure = load_matplotlib("figure").Figure(figsize=(8.0, 0.9 + 0.27 * len(rows)), layout="constrained")
+            axis = figure.add_subplot()
+        names, colors = [row["method"] for row in rows], [COLORS[row["group"]] for row in rows]
+        # standard deviations of splits, not errors of means: splits share objects, and means look surer than they are
+        errors = [row[f"{metric}_std"] for row in rows]
+        axis.barh(names, [row[metric] for row in rows], 0.7, color=colors, xerr=errors, ecolor="#444444")
+        axis.invert_yaxis()
+        axis.set_xlabel(f"{metric.replace('_', ' ')} ± standard deviation")
+        axis.spines[["top", "right"]].set_visible(False)
+        return axis.figure
 
     def __repr__(self) -> str:
         done = sum(row["status"] == "done" for row in self.rows)
