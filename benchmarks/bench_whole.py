@@ -189,6 +189,9 @@ def table() -> None:
         f"{MODELED:,} objects they go on as between the last two sizes.",
         "AutoClustering bends at 20,000 objects: up to there all objects are clustered, of more a sample of 5,000, and "
         "the others are placed by their neighbors in it, by several threads; the rest of its time does not grow.",
+        "Neighbors are exact. An HNSW graph of usearch (connectivity 16, expansions of 64, recall .99) of 100,000 "
+        "vectors took 82 s of the processor, 41 to build it and 41 to ask it, the exact search 36; of 20,000, 8.9 and "
+        "3.1. Cells of k-means would have to be probed up to a fifth of all objects for a recall of .95.",
     ]
     write_parts("whole", [part("Whole jobs as objects grow", head, rows, notes, {})])
     draw(known)

@@ -364,12 +364,14 @@ def _measure(bounds, aboves, ids, limit, k, own, values, others, scale):
         # what cannot be compared is as far as can be
         found[count], offs[count], who[count] = d if d < np.inf else np.inf, off, ids[c]
         count += 1
-    order = np.argsort(found[:count])
-    for c in range(1, count):
-        t = c
-        while t and found[order[t]] <= found[order[t - 1]] + offs[order[t]] and who[order[t]] < who[order[t - 1]]:
-            order[t], order[t - 1] = order[t - 1], order[t]
-            t -= 1
+    order, first = np.argsort(found[:count]), 0
+    for c in range(1, count + 1):
+        if c < count and found[order[c]] <= found[order[c - 1]] + offs[order[c]]:
+            continue
+        if c > first + 1:  # as good as equal
+            same = order[first:c].copy()
+            order[first:c] = same[np.argsort(who[same])]
+        first = c
     return found[order[:k]], who[order[:k]]
 
 
