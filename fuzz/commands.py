@@ -34,7 +34,7 @@ OPTIONS = [
     *("--view", "--text", "--tokens", "--columns", "--id"),
     *("--labels", "--clusters", "--seeds", "--links", "--set", "--step", "--seed"),
     *("--json", "--proba", "--by", "--count", "--folds", "--share"),
-    *("--merge", "--split", "--rename", "--drop", "--noise", "--reduce", "--every"),
+    *("--merge", "--split", "--rename", "--drop", "--noise", "--together", "--apart", "--every"),
     *("--out", "-o", "-k", "--source", "--target", "--no-such-option", "--help"),
 ]
 WORDS = [
@@ -99,7 +99,7 @@ LINES = [
     "predict topics.coview --view words=words.npz --coordinates -o new.csv",
     "label kinds.coview table.csv --labels kind --count 3 -o new.csv",
     "edit topics.coview --merge 0,1 --rename 2=a -o new.coview",
-    "edit raw.coview table.csv --noise 1 --reduce 2 -o new.coview",
+    "edit raw.coview table.csv --noise 1 -o new.coview",
     "edit raw.coview table.csv --name --rename 0=mine -o new.coview",
     "predict raw.coview table.csv --outliers -o new.csv",
     "compare --view words=words.npz --labels labels.csv --methods MultiViewNaiveBayes --folds 2",

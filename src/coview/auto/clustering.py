@@ -372,8 +372,8 @@ class AutoClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
             if not tried:
                 why = f"{len(rows):,} objects are too few, or the time was too short, to compare it with other numbers"
             warn_user(
-                f"n_clusters=None chose {self.n_clusters_}, but {why}. Pass the n_clusters that you need, and do not "
-                "read more into the clusters than that their objects are similar.",
+                f"{self.n_clusters_} clusters were chosen, but {why}. Give the number that you need, and do not read "
+                "more into the clusters than that their objects are similar.",
                 UserWarning,
             )
 
