@@ -27,8 +27,9 @@ from corpora import (
 )
 
 from coview import AutoClustering, edit
+from coview.assignment.pairs import weigh_votes
 from coview.auto import clustering
-from coview.clustering.vote_counting import count_votes, weigh_votes
+from coview.clustering.vote_counting import count_votes
 from coview.metrics import normalized_mutual_info
 
 SETS = {

@@ -10,8 +10,8 @@ from numpy.testing import assert_array_equal
 from typer.testing import CliRunner
 
 from coview import AutoClustering, EditedModel, MultiViewPLSA, Views, edit, inspect, load, save
+from coview.assignment.pairs import weigh_votes
 from coview.cli.app import make_commands
-from coview.clustering.vote_counting import weigh_votes
 from coview.datasets import make_topic_views
 from coview.editing.pairs import place_objects
 from coview.exceptions import ParameterError

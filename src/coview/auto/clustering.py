@@ -26,6 +26,7 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.pipeline import Pipeline
 
+from coview.assignment.pairs import find_disputed, read_pairs, weigh_votes
 from coview.auto.number import COLUMNS, OBJECTS_PER_CLUSTER, compare_numbers
 from coview.auto.preparation import (
     MOST_OBJECTS,
@@ -42,10 +43,10 @@ from coview.base import MultiViewEstimator, NumbersGate
 from coview.clustering.links import LINK_EVIDENCE, find_links, judge_links, smoothing
 from coview.clustering.relations import RELATIONS, check_alignment, weigh_by_relations
 from coview.clustering.telling_words import stress_telling_words
-from coview.clustering.vote_counting import count_votes, find_disputed, read_pairs, weigh_votes
+from coview.clustering.vote_counting import count_votes
 from coview.engines.loop import Deadline, largest_in_time, select_engine
 from coview.engines.passes import blockwise
-from coview.engines.protocol import count_threads, floating_type, in_threads, over_rows
+from coview.engines.protocol import floating_type, over_rows
 from coview.exceptions import InterruptedFitWarning, ViewsError
 from coview.inspection import Inspection, Selection, Structure, Training, numbered
 from coview.inspection.features import features_of_means, summarize_groups
@@ -225,7 +226,6 @@ class AutoClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         if not isinstance(self.engine, str) or self.engine != "auto":
             select_engine(self.engine)  # one that is not there is refused before anything is computed
         views, seed = self._checked_views(X), base_seed(self.random_state)
-        pairs, together = read_pairs(self.__dict__.pop("_pairs", ()), getattr(views, "ids", None), len(views))
         steps = self._smoothing(views, seed)
         self.sample_ = sample_positions(len(views), SAMPLE if len(views) > MOST_OBJECTS else MOST_OBJECTS, seed)
         # smoothed all together: one by one or in blocks objects lack links of others to them
@@ -240,7 +240,7 @@ class AutoClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         self.token_weights_ = [] if steps else token_weights(base.select(*names))
         self._choose_number(self._families(base), seed, deadline.share(HALF))
         with silenced(but=InterruptedFitWarning):
-            self.memberships_ = self._vote(base, views, seed, deadline.share(HALF), pairs, together)
+            self.memberships_ = self._vote(base, views, seed, deadline.share(HALF))
             if len(self.sample_) < len(views):
                 self.memberships_ = self._place_all(prepared(views, self._smoothing_steps()))
         self.memberships_ = self.memberships_.astype(floating_type(views), copy=False)
@@ -392,9 +392,7 @@ class AutoClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         name = self.engine if isinstance(self.engine, str) else self.engine.name
         return "auto" if name == "dask" else self.engine  # the engine of a cluster is for rows that are not in memory
 
-    def _vote(
-        self, base: Views, whole: Any, seed: int, deadline: Deadline, pairs: np.ndarray, together: np.ndarray
-    ) -> np.ndarray:
+    def _vote(self, base: Views, whole: Any, seed: int, deadline: Deadline) -> np.ndarray:
         """Return the memberships of the sample; fills `voters_`, and makes the sample smaller where time is short."""
         plain = self.preparation_, self.token_weights_
 
@@ -406,18 +404,16 @@ class AutoClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
             if self._weighs_words():
                 found = count_votes(votes, self.n_clusters_, seed)
                 # all objects are smoothed once more: too long for a sample that is to grow
-                again = whole if len(rows) == len(base) else None
+                again = whole if some is base else None
                 self.preparation_, self.token_weights_ = (
                     stress_telling_words(steps, some, found, again) for steps in plain
                 )
                 if again is not None and (smoothed := self._smoothing_steps()):
                     some = prepared(whole, smoothed)[self.sample_[rows]]
                 votes = np.hstack([votes, self._ask(some, seed, SCALES[1::2])])
-            at = np.full(len(whole), -1)
-            at[self.sample_[rows]] = np.arange(len(rows))
-            there = (at[pairs] >= 0).all(axis=1)
-            self.disputed_pairs_ = self.sample_[rows][find_disputed(votes, seed)]
-            votes = weigh_votes(votes, at[pairs[there]], together[there])
+            objects = self.sample_[rows]
+            self.disputed_pairs_ = objects[find_disputed(votes, seed)]
+            votes = weigh_votes(votes, *read_pairs(self._pairs, whole, objects))
             found = count_votes(votes, self.n_clusters_, seed)
             self._log(f"votes of {len(rows):,} objects: {time.monotonic() - began:.1f} s")
             return found
@@ -445,14 +441,7 @@ class AutoClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         tell("all objects")
         light = copy.copy(self)
         light.sample_ = np.arange(len(self.sample_))
-        if isinstance(whole, LazyViews) and whole.is_dask:
-            found = over_rows(whole, light._place)
-        else:
-            size = min(BLOCK, -(-len(whole) // count_threads(None)))
-            found = in_threads(
-                lambda first: light._place(whole[first : first + size]), range(0, len(whole), size), "block of objects"
-            )
-        memberships = np.concatenate(found)
+        memberships = np.concatenate(over_rows(whole, light._place, BLOCK))
         memberships[self.sample_] = self.memberships_
         return memberships
 

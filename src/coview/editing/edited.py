@@ -232,6 +232,7 @@ class EditedModel(MultiViewEstimator):
             inner._pairs = [record for record in vars(self).get("edits_", ()) if "objects" in record]
         with same_work(model), fitting(last_step(model), "these objects"):
             self.estimator_ = model.fit(X)
+        vars(inner).pop("_pairs", None)  # they were said of this fit
         self._start(inspect(self.estimator_))
         if earlier is not None:
             self._replay(earlier, X)

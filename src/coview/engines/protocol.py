@@ -342,23 +342,32 @@ def in_threads(function: Callable[[Any], Any], items: Sequence[Any], noun: str =
         return list(counted(found, noun, len(items)) if noun else found)
 
 
-def over_rows(views: Any, function: Callable[[Views, int], Any]) -> list[Any]:
+def over_rows(views: Any, function: Callable[[Views, int], Any], block: int = 0) -> list[Any]:
     """Call function(rows, first row) for all rows, some at a time and in order; the results come back as a list.
+
+    With a `block`, several threads take at most as many rows each, also of views in memory.
 
     Examples
     --------
     >>> over_rows(Views(x=np.ones((3, 2))), lambda part, first: float(part["x"].sum()))
     [6.0]
     """
-    if not isinstance(views, LazyViews):
-        return [function(views, 0)]
-    if views.is_dask:  # the function goes to the rows, not the rows to this process
+    lazy = isinstance(views, LazyViews)
+    if lazy and views.is_dask:  # the function goes to the rows, not the rows to this process
         import dask
 
         firsts = np.cumsum([0, *views.lengths[:-1]]).tolist()
         call = dask.delayed(function)
         return list(dask.compute(*(call(part, first) for part, first in zip(views.delayed_parts(), firsts))))
-    return [function(views[first : first + _ROWS], first) for first in range(0, len(views), _ROWS)]
+    if not lazy and not block:
+        return [function(views, 0)]
+    size = min(block, -(-len(views) // count_threads(None))) or _ROWS
+    firsts = range(0, len(views), size)
+
+    def work(first: int) -> Any:
+        return function(views[first : first + size], first)
+
+    return in_threads(work, firsts, "block of objects") if block else [*map(work, firsts)]
 
 
 def sample_rows(views: LazyViews, most: int) -> Views:

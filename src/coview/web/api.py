@@ -242,7 +242,9 @@ def make_app(
     open_paths = ("/health", "/") if page else ("/health",)
     app.add_middleware(Gate, most_bytes=most_bytes, token=token, open_paths=open_paths)
     if local:
-        app.add_middleware(TrustedHostMiddleware, allowed_hosts=LOCAL)
+        app.add_middleware(
+            TrustedHostMiddleware, allowed_hosts=(*LOCAL, "[")
+        )  # older Starlette cuts "[::1]:80" at its first colon
     _add_errors(app, seconds)
     app.include_router(_model_routes(current, batcher), tags=["model"])
     _add_search(app, current, batcher)
