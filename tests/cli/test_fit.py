@@ -201,7 +201,7 @@ def test_what_makes_clusters_doubtful_is_told(run, tmp_path):
     assert "4 of 62 rows are equal to another one" in out
     table.write_text("text\n" + "the same words\nThe same words!\n" * 10)
     _, out, error = run("fit", "auto", table, "--text", "text=text", "--clusters", 2, "-o", tmp_path / "m.coview")
-    assert "1 cluster without any object" in out, error
+    assert "1 cluster has no object of its own." in out, error
     assert "20 of 20 rows are equal to another one" in out  # as the report counts them, by what the model reads
 
 

@@ -31,5 +31,6 @@ def summarize_fit(fitted: Any) -> list[str]:
         more = [f"  ... {len(named) - _SHOWN} more"] if len(named) > _SHOWN else []
         lines += [f"{fitted.kind}s:", *named[:_SHOWN], *more]
         if empty := sizes.count(0):
-            lines.append(f"{quantity(empty, fitted.kind)} without any object: no object has it first.")
+            own = "has no object of its own" if empty == 1 else "have no objects of their own"
+            lines.append(f"{quantity(empty, fitted.kind)} {own}.")
     return list(map(printable, lines))

@@ -168,7 +168,7 @@ def describe_misaligned(relations: Mapping[str, list[Any]]) -> str:
     has, shares = ("has", "shares") if len(alone) == 1 else ("have", "share")
     return (
         f"View{'s' * (len(alone) > 1)} {listed(alone)} {has} structure, but {shares} nothing with the other views. "
-        "If they are from several files, check that the rows of these are in the same order."
+        "If they are from several files, check that their rows are in the same order."
     )
 
 

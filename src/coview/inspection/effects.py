@@ -245,7 +245,8 @@ def _make_categories(name: str, df: int, cells: list[str], first: int) -> tuple[
     values, codes = np.unique(cells, return_inverse=True)
     if df:
         raise ParameterError(
-            f"has spline({name}), but {name!r} holds texts such as {short(cells[0])}: a spline takes numbers or dates.",
+            f"has spline({name}), but {name!r} holds texts such as {short(cells[0])}: a spline takes numbers or dates, "
+            "written as 2026-11-15, Nov 15 2026 or Sun, 15 Nov 2026 08:30:00 +0100.",
             parameter="formula",
         )
     if not 2 <= len(values) <= MOST_CATEGORIES:

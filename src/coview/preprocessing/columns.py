@@ -10,6 +10,7 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
+from email.utils import parsedate_to_datetime
 from itertools import islice
 from typing import Any
 
@@ -43,19 +44,26 @@ __all__ = [
 ]
 
 # a time zone does not count
-_DATE = re.compile(r"(\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2})?)?)(?:\.\d+)?(?:Z|[+-]\d{2}:?\d{2})?")
+_DATE = re.compile(r"(\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2})?)?)(?:\.\d+)?(?:Z| ?[+-]\d{2}:?\d{2})?")
 
-# Jun 12 1998, June 12th, 1998, 12 June 1998
+# Jun 12 1998, June 12th, 1998, 12 June 1998, Fri Jun 12 1998
+_WEEKDAY = r"(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? +)?"
 _WRITTEN_DATE = re.compile(
-    r"(?:(?P<month>[A-Za-z]{3,9})\.? +(?P<day>\d{1,2})(?:st|nd|rd|th)?"
+    rf"{_WEEKDAY}(?:(?P<month>[A-Za-z]{{3,9}})\.? +(?P<day>\d{{1,2}})(?:st|nd|rd|th)?"
     r"|(?P<first>\d{1,2})(?:st|nd|rd|th|\.)? +(?P<then>[A-Za-z]{3,9})\.?),? +(?P<year>\d{4})"
+)
+# of e-mails and changelogs, Fri, 12 Jun 1998 08:30:00 +0200, and of git and date, Fri Jun 12 08:30:00 1998 +0200
+_TIME, _ZONE = r" +\d{1,2}:\d{2}(?::\d{2})?", r"(?: +(?:[-+]\d{4}|[A-Z]{1,5}))?"
+_SENT_DATE = re.compile(
+    rf"{_WEEKDAY}(?:\d{{1,2}} +[A-Z][a-z]{{2}} +\d{{4}}{_TIME}|[A-Z][a-z]{{2}} +\d{{1,2}}{_TIME}{_ZONE} +\d{{4}})"
+    rf"{_ZONE}(?: +\(.*\))?"
 )
 # 8,31 and 1.234,50 and € 8.31
 _CURRENCY = r"(?:[€$£¥₹%]|EUR|USD|GBP|CHF)"
 _AMOUNT = re.compile(rf"([-+\u2212]?)\s?({_CURRENCY}?)\s?([-+\u2212]?)(\d[\d.,]*)\s?({_CURRENCY}?)")
 _GROUPS = re.compile(r"(?<=\d)[ '\u2019\u00a0\u202f](?=\d{3}(?!\d))")  # between thousands
-_NOTATIONS = [  # three digits behind a sign are thousands, if all numbers can be read like that
-    (thousands, decimal, re.compile(rf"(?:\d{{1,3}}(?:\{thousands}\d{{3}})+|\d+)(?:\{decimal}{fraction})?"))
+_NOTATIONS = [  # three digits behind a sign are thousands, if all numbers can be read so; 0,125 cannot
+    (thousands, decimal, re.compile(rf"(?:[1-9]\d{{,2}}(?:\{thousands}\d{{3}})+|\d+)(?:\{decimal}{fraction})?"))
     for fraction in (r"(?:\d\d?|\d{4,})", r"\d+")
     for thousands, decimal in (",.", ".,")
 ]
@@ -284,8 +292,12 @@ def read_dates(cells: list[Any]) -> np.ndarray:
 
     Examples
     --------
-    >>> read_dates(["2026-11-15", None, "soon", "Jun 12 1998"]).astype("datetime64[D]").astype(str).tolist()
+    >>> read_dates(["2026-11-15", None, "soon", "Fri Jun 12 1998"]).astype("datetime64[D]").astype(str).tolist()
     ['2026-11-15', 'NaT', 'NaT', '1998-06-12']
+    >>> sent = ["Sun, 27 Mar 2022 22:53:21 +0200", "Sun Mar 27 22:53:21 2022 +0200", "27 Mar 2022 22:53:21 GMT (UTC)"]
+    >>> sent += ["Sun Mar 27 22:53:21 CEST 2022", "2022-03-27 22:53:21 +0200", "Thu, 31 Feb 2022 22:53:21 +0200"]
+    >>> read_dates(sent).astype(str).tolist() == ["2022-03-27T22:53:21"] * 5 + ["NaT"]
+    True
     """
     found = [_as_iso(str(cell)) if isinstance(cell, (str, date, np.datetime64)) else "NaT" for cell in cells]
     try:
@@ -300,6 +312,11 @@ def _as_iso(text: str) -> str:
     """A date as 2026-11-15, with the time where there is one; NaT of other texts."""
     if (match := _DATE.fullmatch(text)) is not None:
         return match[1]
+    if _SENT_DATE.fullmatch(text):
+        try:
+            return parsedate_to_datetime(text).replace(tzinfo=None).isoformat()
+        except ValueError:
+            return "NaT"
     if (match := _WRITTEN_DATE.fullmatch(text)) is None:
         return "NaT"
     name = (match["month"] or match["then"]).lower()
@@ -318,6 +335,8 @@ def read_amounts(cells: list[Any], decimal: str | None = None) -> tuple[np.ndarr
     (array([   8.31,     nan, 1234.5 ,    7.  ]), ',')
     >>> read_amounts(["$1,200", "$ 950"]), read_amounts(["8.5", "9"]), read_amounts(["1,2", "1,2,3"])
     ((array([1200.,  950.]), '.'), None, None)
+    >>> read_amounts(["0,033", "12,345"]), read_amounts(["$0.033", "$12.345"])
+    ((array([ 0.033, 12.345]), ','), (array([ 0.033, 12.345]), '.'))
     >>> read_amounts(["1,200"], ","), read_amounts(["1.5"], ",")
     ((array([1.2]), ','), None)
     """

@@ -33,6 +33,7 @@ _LABEL = re.compile(
 _SAMPLE = 5_000  # rows
 _FEW = 0.2  # of the rows: a label comes again and again
 _SHARED = 0.5  # of the rows: categories come again, texts do not
+_FEWEST_GAPS, _MOST_CLASSES = 0.5, 30  # of the rows, and values: a category that few rows have is likely a label
 _FEWEST_WORDS = 1.25  # of texts, in the mean
 _LONGEST_CATEGORY = 6  # words, at the median
 _ODD = "it holds {!r} among numbers or dates: leave such cells empty"
@@ -55,8 +56,9 @@ def guess_columns(X: Any, id: Any = None, leave_out: Collection[Any] = ()) -> Gu
 
     Texts, lists and vectors are a view each. Categories are one view, and numbers one. Labels are no view, since
     clusters would only find them again: columns of few values that are called so (label, class, target, kind, ...), and
-    next to texts, lists or vectors all columns of few categories, unless the labels are known. Dates and years are no
-    view either where there are other columns: groups are looked at over time, but would be periods if they knew it.
+    unless the labels are known, categories of which half of the rows have none, and next to texts, lists or vectors all
+    columns of few categories. Dates and years are no view either where there are other columns: groups are looked at
+    over time, but would be periods if they knew it.
 
     Parameters
     ----------
@@ -82,7 +84,7 @@ def guess_columns(X: Any, id: Any = None, leave_out: Collection[Any] = ()) -> Gu
     found = GuessedColumns(id=_find_id(whole) if id is None else id)
     ids = None if found.id not in whole.sources else {str(cell) for cell in whole.cells(found.id)}
     table = whole.take(np.unique(np.linspace(0, whole.n_rows - 1, _SAMPLE).astype(int)))
-    groups: dict[str, list[Any]] = {"few categories": [], "categories": [], "numbers": [], "dates": []}
+    groups: dict[str, list[Any]] = {"gaps": [], "few categories": [], "categories": [], "numbers": [], "dates": []}
     for name in table.names:
         if name == found.id or name in leave_out:
             continue
@@ -100,10 +102,16 @@ def guess_columns(X: Any, id: Any = None, leave_out: Collection[Any] = ()) -> Gu
                 found.columns[view] = [name]
             else:
                 target[view] = name
-    few, rich = groups.pop("few categories"), bool(found.text or found.tokens or found.columns)
-    if rich and not leave_out:
-        found.labels += few
+    gaps, few, rich = (
+        groups.pop("gaps"),
+        groups.pop("few categories"),
+        bool(found.text or found.tokens or found.columns),
+    )
+    if leave_out:
+        few += gaps
     else:
+        found.labels += [*gaps, *(few if rich else [])]
+    if leave_out or not rich:
         groups["categories"] = [*few, *groups["categories"]]
     if rich or groups["categories"] or groups["numbers"]:
         found.unused |= dict.fromkeys(groups.pop("dates"), "it holds dates: see report --by")
@@ -175,11 +183,11 @@ def _find_kind(table: Table, name: Any, ids: Collection[str] | None, whole: Tabl
         return ("dates" if dates else "numbers"), ""
     if ids is not None and _are_links(cells, ids):
         return "tokens", ""
-    if not texts:
-        return ("few categories" if few else "categories"), ""
-    if odd := find_odd_cell(cells):
+    if texts and (odd := find_odd_cell(cells)):
         return "unused", _ODD.format(odd[:30])
-    kind, why = _find_kind_of_texts(cells, different)
+    kind, why = _find_kind_of_texts(cells, different) if texts else ("categories", "")
+    if kind == "categories" and different <= _MOST_CLASSES and len(cells) <= (1 - _FEWEST_GAPS) * table.n_rows:
+        return "gaps", ""
     return ("few categories" if few and kind == "categories" else kind), why
 
 
