@@ -11,7 +11,7 @@ from coview.exceptions import ParameterError
 from coview.inspection.features import described_features
 
 DATA = make_topic_views(n_objects=48, n_clusters=4, n_features=80, random_state=3)
-X = DATA.views
+X = Views(dict(DATA.views.items()), ids=[f"p{i}" for i in range(48)])
 EDITS = {
     "merged, dropped, split, a part dropped": [
         ("merge", {"groups": [0, 2]}),
@@ -20,8 +20,8 @@ EDITS = {
         ("drop", {"group": 3}),
     ],
     "together, apart, merged": [
-        ("together", {"objects": [0, 1, 2]}),
-        ("apart", {"objects": [2, 3, 4]}),
+        ("together", {"objects": ["p0", "p1", "p2"]}),
+        ("apart", {"objects": ["p2", "p3", "p4"]}),
         ("merge", {"groups": [0, 1]}),
     ],
     "renamed, noise, reduced": [("rename", {"group": 2, "name": "two"}), ("noise", {"group": 1}), ("reduce", {"n": 2})],
@@ -77,13 +77,12 @@ def test_after_a_drop_the_groups_of_the_objects_of_the_fit_are_not_known():
 
 @pytest.mark.parametrize("cls", [LinkPLSA, VotingPLSA])
 def test_a_split_of_objects_that_are_not_those_of_the_fit_is_refused(cls):
-    named = Views(dict(X.items()), ids=[f"p{i}" for i in range(48)])
-    now = edit(cls(4, random_state=0).fit(named))
+    now = edit(cls(4, random_state=0).fit(X))
     with pytest.raises(ParameterError, match="objects of the fit to split a group"):
         now.split(1, X[:30])
     with pytest.raises(ParameterError, match="to split a group, in the same order"):
-        now.split(1, named[::-1])
-    assert now.edits_ == [] and now.split(1, X).edits_  # nothing tells them apart without ids
+        now.split(1, X[::-1])
+    assert now.edits_ == [] and now.split(1, DATA.views).edits_  # nothing tells them apart without ids
 
 
 # -- numbers by hand

@@ -10,12 +10,13 @@ from numpy.testing import assert_array_equal
 from typer.testing import CliRunner
 
 from coview import AutoClustering, EditedModel, MultiViewPLSA, Views, edit, inspect, load, save
-from coview.assignment.pairs import weigh_votes
+from coview.assignment.pairs import find_disputed, weigh_votes
 from coview.cli.app import make_commands
 from coview.datasets import make_topic_views
 from coview.editing.pairs import place_objects
 from coview.exceptions import ParameterError
 from coview.metrics import normalized_mutual_info
+from coview.model_selection.copies import copy_to_fit
 
 DATA = make_topic_views(n_objects=90, n_clusters=3, random_state=0)
 IDS = [f"d{row}" for row in range(90)]
@@ -89,8 +90,26 @@ def test_objects_without_ids_are_named_by_their_rows():
     a, b, _, _ = pick(model)
     edited = edit(model).apart([a, b])
     assert edited.labels_[a] != edited.labels_[b]
-    assert_array_equal(edited.predict(DATA.views), edited.labels_)
-    assert_array_equal(edited.predict(DATA.views[:60]), model.predict(DATA.views[:60]))  # nobody knows whose rows
+    assert_array_equal(edited.predict(DATA.views), model.predict(DATA.views))  # nobody knows whose rows
+    labels = copy_to_fit(edited).fit(DATA.views).labels_  # these are those of the fit, one by one
+    assert labels[a] != labels[b]
+    for others in (DATA.views[20:80], DATA.views[::-1]):
+        with pytest.warns(UserWarning, match="groups or objects are not in this fit"):
+            assert copy_to_fit(edited).fit(others).edits_ == []
+
+
+def test_pairs_hold_in_noise_and_after_a_drop_or_are_refused():
+    model = MODELS[0].fit(X)
+    votes, labels = model.memberships_, model.labels_
+    a, b, c = (int(np.flatnonzero(one)[0]) for one in (labels == 0, labels == 1, votes[:, 2] == 1))
+    e = int(np.flatnonzero(votes[:, 2] == 1)[1])
+    kept = edit(model).mark_noise(0).mark_noise(1).apart([f"d{a}", f"d{b}"]).labels_
+    assert kept[a] != kept[b]
+    edited = edit(model).drop(2)
+    with pytest.raises(ParameterError, match="without the groups that were dropped is not known"):
+        edited.together([f"d{c}", f"d{e}"])
+    assert len(edited.edits_) == 1
+    assert_array_equal(edited.together([f"d{c}", f"d{b}"]).predict(X)[[b, c]], 1)
 
 
 def test_what_cannot_hold_is_refused_by_the_names_of_two_objects():
@@ -140,6 +159,15 @@ def test_a_refit_of_auto_clustering_believes_the_view_that_agrees_with_the_pairs
     after = model.fit(views)
     assert normalized_mutual_info(ours, after.labels_) > before + 0.1
     assert not hasattr(after.estimator_, "_pairs") or not after.estimator_._pairs  # said of one fit
+
+
+def test_only_what_is_disputed_is_asked_and_what_is_not_known_is_no_agreement():
+    votes = np.array([[0, 0, 0], [0, 0, 0], [0, 1, 1], [-1, -1, -1], [-1, -1, -1]])
+    assert all({*pair} in ({0, 2}, {1, 2}) for pair in find_disputed(votes, 0).tolist())
+    assert len(find_disputed(votes, 0)) == 1 and not len(find_disputed(votes[:2], 0))
+    votes = np.array([[-1, 0, 0], [-1, 0, 1]] * 20)
+    weighed = weigh_votes(votes, np.arange(40).reshape(20, 2), np.ones(20, dtype=bool))
+    assert (weighed[1] == -1).sum() < (weighed[1] == 0).sum()
 
 
 def test_votes_that_agree_no_better_than_guesses_count_alike():

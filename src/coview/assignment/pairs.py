@@ -46,7 +46,7 @@ def weigh_votes(labels: np.ndarray, pairs: np.ndarray, together: np.ndarray) -> 
     Parameters
     ----------
     labels : ndarray of int (n_objects, n_clusterings)
-        As in `count_votes`.
+        As in `count_votes`; -1 where a clustering does not know.
     pairs : ndarray of int (n_pairs, 2)
         Positions of objects.
     together : ndarray of bool (n_pairs,)
@@ -60,7 +60,9 @@ def weigh_votes(labels: np.ndarray, pairs: np.ndarray, together: np.ndarray) -> 
     """
     if not len(pairs):
         return labels
-    agree = ((labels[pairs[:, 0]] == labels[pairs[:, 1]]) == together[:, None]).mean(axis=0)
+    one, other = labels[pairs[:, 0]], labels[pairs[:, 1]]
+    # what a clustering does not know (-1) is worth a guess
+    agree = np.where((one < 0) | (other < 0), 0.5, (one == other) == together[:, None]).mean(axis=0)
     beyond = max(0.0, 1 - 0.25 / len(pairs) / max(agree.var(), 1e-9))
     if not beyond:
         return labels
@@ -69,7 +71,7 @@ def weigh_votes(labels: np.ndarray, pairs: np.ndarray, together: np.ndarray) -> 
 
 
 def find_disputed(labels: np.ndarray, seed: int) -> np.ndarray:
-    """Return pairs of objects that about half of the clusterings put together, no object twice (n_pairs, 2).
+    """Return pairs that about half of the clusterings that know both put together, no object twice (n_pairs, 2).
 
     Examples
     --------
@@ -79,7 +81,10 @@ def find_disputed(labels: np.ndarray, seed: int) -> np.ndarray:
     rng, taken, pairs = np.random.default_rng(seed), set[int](), list[list[int]]()
     drawn = rng.integers(0, len(labels), (N_DRAWN, 2))
     drawn = drawn[drawn[:, 0] != drawn[:, 1]]
-    together = (labels[drawn[:, 0]] == labels[drawn[:, 1]]).mean(axis=1)
+    one, other = labels[drawn[:, 0]], labels[drawn[:, 1]]
+    together = np.ma.masked_where((one < 0) | (other < 0), one == other).mean(axis=1).filled(0)
+    open_ones = (together > 0) & (together < 1)
+    drawn, together = drawn[open_ones], together[open_ones]
     for pair in drawn[np.argsort(np.abs(together - 0.5), kind="stable")].tolist():
         if len(pairs) < N_DISPUTED and taken.isdisjoint(pair):
             pairs.append(pair)

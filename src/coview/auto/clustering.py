@@ -130,7 +130,8 @@ class AutoClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         views of many counts are beside others, one in which every token does.
     disputed_pairs_ : ndarray of int (n_pairs, 2)
         Positions of pairs of objects that about half of the clusterings put together, the most disputed first: whether
-        they belong together tells most (`EditedModel.together`, `EditedModel.apart`).
+        they belong together tells most. `EditedModel.together` and `EditedModel.apart` take ids, where there are any:
+        ``X.ids[pair]``.
     sample_ : ndarray of int
         Positions of the objects that were clustered, usually all; others and new objects are placed by their neighbors
         among these.
@@ -192,7 +193,7 @@ class AutoClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         "links_": LINK_EVIDENCE,
         "view_relations_": RELATIONS,
         "voters_": rules.custom(_check_voters),
-        "disputed_pairs_": rules.integers(None, 2, below="objects"),
+        "disputed_pairs_": rules.optional(rules.integers(None, 2, below="objects")),
         "sample_": rules.integers("sampled", below="objects", rising=True),
         "token_weights_": rules.sequence(rules.estimator(methods=["transform"])),
         "scaling_": SCALING,
@@ -235,9 +236,8 @@ class AutoClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterM
         self.view_relations_ = check_alignment(
             prepared(base, self.preparation_[len(steps) :]).select(*views.names), seed
         )
-        names = list(weigh_by_relations(self.view_relations_))
         # who looks along links does not look at single tokens
-        self.token_weights_ = [] if steps else token_weights(base.select(*names))
+        self.token_weights_ = [] if steps else token_weights(base.select(*weigh_by_relations(self.view_relations_)))
         self._choose_number(self._families(base), seed, deadline.share(HALF))
         with silenced(but=InterruptedFitWarning):
             self.memberships_ = self._vote(base, views, seed, deadline.share(HALF))

@@ -228,14 +228,18 @@ class EditedModel(MultiViewEstimator):
         """
         earlier = copy.copy(self) if vars(self).get("edits_") else None  # before its attributes are replaced
         model = clone(self._inner())
-        if hasattr(inner := last_step(model), "_pairs"):  # `AutoClustering` learns from what is said of objects
-            inner._pairs = [record for record in vars(self).get("edits_", ()) if "objects" in record]
-        with same_work(model), fitting(last_step(model), "these objects"):
-            self.estimator_ = model.fit(X)
-        vars(inner).pop("_pairs", None)  # they were said of this fit
+        inner, said = last_step(model), [] if earlier is None else [each for each in self.edits_ if "objects" in each]
+        lost = said if earlier is not None and said and not earlier._can_speak_of(X) else []
+        if said and not lost and hasattr(inner, "_pairs"):  # `AutoClustering` learns from what is said of objects
+            inner._pairs = said
+        try:
+            with same_work(model), fitting(inner, "these objects"):
+                self.estimator_ = model.fit(X)
+        finally:
+            vars(inner).pop("_pairs", None)  # they were said of this fit
         self._start(inspect(self.estimator_))
         if earlier is not None:
-            self._replay(earlier, X)
+            self._replay(earlier, X, lost)
         return self
 
     @available_if(lambda self: is_clusterer(self))
@@ -271,7 +275,15 @@ class EditedModel(MultiViewEstimator):
 
     # -- making the edits again
 
-    def _replay(self, earlier: EditedModel, X: Any) -> None:
+    def _can_speak_of(self, X: Any) -> bool:
+        """Tell whether pairs can be about these objects: both have ids, or they are those of the fit, row by row."""
+        inner, ids = inspect(self.estimator_), getattr(X, "ids", None)
+        if inner.training.ids is not None:
+            return ids is not None or not isinstance(X, NamedViews)  # the ids of a table are read by the new fit
+        own, found = training_memberships(inner), _read_anew(inner, X)
+        return ids is None and found is not None and own is not None and are_of_fit(found, own)
+
+    def _replay(self, earlier: EditedModel, X: Any, lost: Sequence[Record]) -> None:
         """Give the groups the numbers of those of an earlier fit, and make its edits again, those that can be made."""
         old, new = inspect(earlier.estimator_), inspect(self.estimator_)
         before, after = _read_anew(old, X), new.memberships(X)
@@ -289,15 +301,17 @@ class EditedModel(MultiViewEstimator):
             split = next(splits) if record["edit"] == "split" else None
             # an edit that is lost must not stop those after it, which may be about other groups
             try:
+                if record in lost or ("objects" in record and (old.training.ids is None) != (new.training.ids is None)):
+                    raise ValueError  # rows are those of one fit
                 self._take(*((record,) if split is None else self._split_as_before(record, split, old, X)))
             except ValueError:  # also of a fit of too few objects
                 self.lost_edits_.append(record)
         if self.lost_edits_:
-            lost = "; ".join(describe_record(record) for record in self.lost_edits_)
+            names = "; ".join(describe_record(record) for record in self.lost_edits_)
             count = f"{len(self.lost_edits_)} of {quantity(len(earlier.edits_), 'edit')}"
             warn_user(
-                f"{count} could not be made again, since this fit has not found their groups: {cut(lost, 200)}. They "
-                "are in lost_edits_.",
+                f"{count} could not be made again, since their groups or objects are not in this fit: "
+                f"{cut(names, 200)}. They are in lost_edits_.",
                 UserWarning,
             )
 
@@ -389,8 +403,8 @@ class EditedModel(MultiViewEstimator):
         Parameters
         ----------
         objects : list of str or int
-            Ids of two or more objects of the fit; rows where objects have no ids. What is together with the same
-            object is together.
+            Ids of two or more objects of the fit; rows where objects have no ids, which hold for these objects alone:
+            in `labels_`, not in `predict`. What is together with the same object is together.
         """
         return self.apply("together", objects=objects)
 
@@ -754,24 +768,35 @@ class EditedModel(MultiViewEstimator):
         ids = inner.training.ids
         if objects is not None:
             own = objects.ids if isinstance(objects, NamedViews) else None
-            if own is not None and own.dtype.kind not in "iu":  # numbers may be those of other rows
-                ids = own
-            elif not self._are_of_fit(objects, inner):
+            # as many objects without ids may be others, and numbers may be those of other rows
+            if ids is None or own is None or (own.dtype.kind in "iu" and not np.array_equal(ids, own)):
                 return {}
+            ids = own
         return {key: row for row, key in enumerate(range(n_training(inner) or 0) if ids is None else ids.tolist())}
 
     def _place(self, inner: Inspection) -> dict[Any, int]:
-        """Position of the group of each object that is to be together with others or apart from them."""
-        groups = self._groups
-        if not any("objects" in record for record in self.edits_):
+        """Number of the group of each object that is to be together with others or apart from them."""
+        groups, wanted = self._groups, [record for record in self.edits_ if "objects" in record]
+        if not wanted:
             return {}
         first = training_memberships(inner)
         if first is None:
             raise ParameterError("Pairs need a model that keeps where the objects of its fit are; this one does not.")
         said = [first, *(split["shares"] for split in self.splits_)]
         final, leaders = self._weigh(inner, groups, said, inner.training.codes)
-        values = final + one_hot(leaders.argmax(axis=1), final.shape[1])  # where an object is counts most
-        return place_objects(self.edits_, self._rows(inner), values)
+        rows, best = self._rows(inner), np.where(leaders.any(axis=1), leaders.argmax(axis=1), -1)
+        nowhere = {name for name, row in rows.items() if not final[row].any()}  # a drop has taken all that they had
+        named = {name for each in wanted for name in each["objects"]}
+        led = [{*each["objects"]} for each in wanted if each["edit"] == "together"]
+        led = [objects for objects in led if not objects <= nowhere]
+        if left := (nowhere & named).difference(*led):
+            raise ParameterError(
+                f"Where {short(min(left, key=str))} is without the groups that were dropped is not known: keep it "
+                "together with an object that is in another group, or undo that."
+            )
+        numbers, of = np.unique(groups.sorted_numbers, return_inverse=True)  # all noise is one group
+        values = (final + one_hot(best, final.shape[1])) @ one_hot(of, len(numbers))  # where an object is counts most
+        return {name: int(numbers[at]) for name, at in place_objects(wanted, rows, values).items()}
 
     def _sort(
         self,
@@ -783,13 +808,14 @@ class EditedModel(MultiViewEstimator):
     ) -> tuple[np.ndarray, np.ndarray]:
         """Memberships and numbers of the groups of objects, by default those of the fit."""
         final, leaders = self._weigh(inner, groups, said, codes)
-        numbers = np.array([NO_GROUP if number in groups.noise else number for number in groups.columns])
+        numbers = groups.sorted_numbers
         best = leaders.argmax(axis=1)
         labels = np.where(leaders.max(axis=1, initial=0.0) > 0, numbers[best], NO_GROUP)
         if placed := self._place(inner):
             rows = self._rows(inner, objects)
-            for row, at in ((rows[name], at) for name, at in placed.items() if name in rows):
-                pair, labels[row] = [at, best[row]], numbers[at]
+            for row, number in ((rows[name], number) for name, number in placed.items() if name in rows):
+                at = best[row] if numbers[best[row]] == number else int(np.flatnonzero(numbers == number)[0])
+                pair, labels[row] = [at, best[row]], number
                 final[row, pair] = final[row, pair[::-1]]
         return final[:, numbers != NO_GROUP], labels
 
@@ -951,6 +977,14 @@ def training_memberships(inner: Inspection) -> np.ndarray | None:
     if inner.training.memberships is not None:
         return inner.training.memberships
     return None if inner.training.codes is None else one_hot(inner.training.codes, len(inner.groups))
+
+
+def are_of_fit(found: np.ndarray, own: np.ndarray) -> bool:
+    """Tell whether rows are those of a fit, in order: memberships are as in the fit, far from those of the next row."""
+    if len(found) != len(own):
+        return False
+    here, next_to = (np.abs(found - np.roll(own, shift, axis=0)).mean() for shift in (0, 1))
+    return bool(4 * here < next_to)
 
 
 def _read_anew(inner: Inspection, X: Any, before: Inspection | None = None) -> np.ndarray | None:

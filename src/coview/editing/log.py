@@ -102,6 +102,11 @@ class EditedGroups:
         return [number for number in sorted(self.columns) if number not in self.noise]
 
     @property
+    def sorted_numbers(self) -> np.ndarray:
+        """Number of each column, -1 of noise."""
+        return np.array([-1 if number in self.noise else number for number in self.columns])
+
+    @property
     def next_number(self) -> int:
         """The lowest number that no group ever had."""
         return max([*self.columns, *self.gone]) + 1

@@ -11,6 +11,7 @@ all pairs hold, and as few objects move as can be.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from itertools import combinations, pairwise
 from typing import Any
 
@@ -50,18 +51,32 @@ def place_objects(records: Iterable[Mapping[str, Any]], rows: Mapping[Any, int],
     for each in objects:
         if each not in rows:
             raise ParameterError(f"There is no object {short(each)} among those of the fit.")
-    at, one_each = {each: i for i, each in enumerate(objects)}, sparse.eye_array(values.shape[1])
-    rules = [LinearConstraint(sparse.kron(sparse.eye_array(len(at)), np.ones((1, values.shape[1]))), 1, 1)]
+    at, pairs = {each: i for i, each in enumerate(objects)}, []
     for record in wanted:
         apart = record["edit"] == "apart"
-        for one, other in combinations(record["objects"], 2) if apart else pairwise(record["objects"]):
-            pair = sparse.csr_array(([1, 1 if apart else -1], ([0, 0], [at[one], at[other]])), (1, len(at)))
-            rules.append(LinearConstraint(sparse.kron(pair, one_each), 0, int(apart)))
-    own = values[[rows[each] for each in objects]]
-    found = milp(-own.ravel(), constraints=rules, integrality=1, bounds=(0, 1))
-    if found.x is None:
+        several = combinations(record["objects"], 2) if apart else pairwise(record["objects"])
+        pairs += [(at[one], at[other], apart) for one, other in several]
+    own = np.asarray(values[[rows[each] for each in objects]], dtype=np.float64)
+    places = _solve(own.tobytes(), own.shape[1], tuple(pairs))
+    if places is None:
         one, other = map(short, wanted[-1]["objects"][:2])
         raise ParameterError(
             f"{one} and {other} cannot be {wanted[-1]['edit']}: other pairs do not allow it, or too few groups."
         )
-    return dict(zip(objects, found.x.reshape(own.shape).argmax(axis=1).tolist()))
+    return dict(zip(objects, places))
+
+
+@lru_cache(maxsize=16)  # each prediction asks for the same
+def _solve(values: bytes, width: int, pairs: tuple[tuple[int, int, bool], ...]) -> list[int] | None:
+    """Return the group of each object, of which groups are worth so much; None where no groups will do."""
+    own = np.frombuffer(values).reshape(-1, width)
+    one, other, apart = np.array(pairs).T
+    sides, ends = np.arange(len(pairs)).repeat(2), np.stack([one, other], axis=1).ravel()
+    signs = np.stack([np.ones_like(apart), 2 * apart - 1], axis=1).ravel()
+    joined = sparse.csr_array((signs, (sides, ends)), (len(pairs), len(own)))
+    each = sparse.kron(sparse.eye_array(len(own)), np.ones((1, width)))
+    rules = sparse.vstack([each, sparse.kron(joined, sparse.eye_array(width))]).tocsr()
+    ones, upper = np.ones(len(own)), apart.repeat(width)
+    rule = LinearConstraint(rules, np.append(ones, 0 * upper), np.append(ones, upper))
+    found = milp(-own.ravel(), constraints=rule, integrality=1, bounds=(0, 1)).x
+    return None if found is None else found.reshape(own.shape).argmax(axis=1).tolist()
