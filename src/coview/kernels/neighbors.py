@@ -45,6 +45,10 @@ class Gathered(NamedTuple):
     aboves: np.ndarray  # upper bounds
     ids: np.ndarray
     counts: np.ndarray
+    ties: (
+        np.ndarray
+    )  # squared distances at which there are enough with ids up to `lasts`: others as far come after them
+    lasts: np.ndarray
 
 
 def nearest_rows(rows: Any, among: Any, k: int, map_pairs: Map) -> tuple[np.ndarray, np.ndarray]:
@@ -129,7 +133,8 @@ class _Search:
         """Measure all distances."""
         n, m = self.rows.shape[0], self.among.shape[0]
         ids, none = np.tile(np.arange(m), (n, 1)), np.zeros((n, m))
-        everyone = Gathered(np.full(n, np.inf), none, none + np.inf, ids, np.full(n, m))
+        far, last = np.full(n, np.inf), np.zeros(n, dtype=np.int64)
+        everyone = Gathered(far, none, none + np.inf, ids, np.full(n, m), far, last)
         _finish(everyone, np.arange(n), self.values, self.scale, self.distances, self.positions)
 
     def prepare(self) -> None:
@@ -152,7 +157,8 @@ class _Search:
         part = self.left.block(i)
         n, room = part.stop - part.start, 2 * self.k + 64
         bounds, limits = np.empty((2, n, room), dtype=self.left.dtype), np.full(n, np.inf, dtype=self.left.dtype)
-        return Gathered(limits, bounds[0], bounds[1], np.empty((n, room), dtype=np.int64), np.zeros(n, dtype=np.int64))
+        ids, numbers = np.empty((n, room), dtype=np.int64), np.zeros((2, n), dtype=np.int64)
+        return Gathered(limits, bounds[0], bounds[1], ids, numbers[0], np.full(n, np.inf), numbers[1])
 
     def find(self, i: int) -> None:
         """Look for the nearest of a block among all blocks of others."""
@@ -234,8 +240,8 @@ def _gather(
 ):  # fmt: skip
     """Let rows from the `first` of a block, and with `both` those that they meet, gather who may be near."""
     own, others = ids
-    own_limits, bounds, aboves, gathered, counts = mine
-    _, bounds_, aboves_, gathered_, counts_ = theirs
+    own_limits, bounds, aboves, gathered, counts, ties, lasts = mine
+    _, bounds_, aboves_, gathered_, counts_, ties_, lasts_ = theirs
     room, near = gathered.shape[1], np.empty(tile.shape[1], dtype=np.int64)
     for i in range(len(tile)):
         row, r = tile[i], first + i
@@ -252,21 +258,22 @@ def _gather(
                 if not (here or beyond) or (same and own[r] == others[j]):
                     continue
                 above = bound + widths[i] * (own_squares[i] + squares[j]) + tiny
-                if here:
+                if here and not _comes_after(bound, above, others[j], ties[r], lasts[r]):
                     c = counts[r]
                     bounds[r, c], aboves[r, c], gathered[r, c], counts[r] = bound, above, others[j], c + 1
                     if c + 1 == room:
-                        counts[r] = _thin(
-                            bounds[r], aboves[r], gathered[r], room, k, own[r], values[0], values[1], scale
+                        counts[r], ties[r], lasts[r] = _thin(
+                            bounds[r], aboves[r], gathered[r], ties[r], lasts[r], k, own[r], values[0], values[1], scale
                         )
                         limit = aboves[r, -1]
-                if beyond:
+                if beyond and not _comes_after(bound, above, own[r], ties_[j], lasts_[j]):
                     c = counts_[j]
                     bounds_[j, c], aboves_[j, c], gathered_[j, c], counts_[j] = bound, above, own[r], c + 1
                     if c + 1 == room:
-                        counts_[j] = _thin(
-                            bounds_[j], aboves_[j], gathered_[j], room, k, others[j], values[1], values[0], scale
-                        )
+                        counts_[j], ties_[j], lasts_[j] = _thin(
+                            bounds_[j], aboves_[j], gathered_[j], ties_[j], lasts_[j], k, others[j], values[1],
+                            values[0], scale,
+                        )  # fmt: skip
                         limits[j] = aboves_[j, -1]
             if not guessed or (aboves[r, : counts[r]] <= guess).sum() >= k:
                 break
@@ -305,13 +312,20 @@ def _guess_limit(row, k):
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _thin(bounds, aboves, gathered, count, k, own, values, others, scale):
-    """Keep those of the gathered that may be among the nearest; return their number, and the limit as last of aboves.
+def _comes_after(bound, above, number, tie, last):
+    """Tell whether a row is at least as far as enough others that come first where rows are equally far."""
+    middle = (bound + above) / 2.0
+    return number > last and middle >= tie * (1 - _TIE) and above - bound < _TIGHT * middle
 
-    The last place is free afterwards.
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _thin(bounds, aboves, gathered, tie, last, k, own, values, others, scale):
+    """Keep those of the gathered that may be among the nearest; return their number, and what is known of ties.
+
+    The last place is free afterwards, and has the limit as its above.
     """
-    limit, kept = _select(aboves[:count].copy(), k - 1), 0
-    for t in range(count):
+    limit, kept = _select(aboves.copy(), k - 1), 0
+    for t in range(len(gathered)):
         if not bounds[t] > limit:
             bounds[kept], aboves[kept], gathered[kept] = bounds[t], aboves[t], gathered[t]
             kept += 1
@@ -319,9 +333,12 @@ def _thin(bounds, aboves, gathered, count, k, own, values, others, scale):
         near, at = _measure(bounds[:kept], aboves[:kept], gathered[:kept], limit, k, own, values, others, scale)
         for t in range(k):
             bounds[t], aboves[t], gathered[t] = -1.0, near[t] * (1 + 1e-6), at[t]
-        kept, limit = k, aboves[k - 1]
+        kept, limit, tie, last = k, aboves[k - 1], near[k - 1], 0
+        for t in range(k):
+            if near[t] >= tie * (1 - 2 * _TIE):
+                last = max(last, at[t])
     aboves[-1] = limit
-    return kept
+    return kept, tie, last
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -406,7 +423,7 @@ def _gap(i, j, values, others, scale):
 @njit(nogil=True, cache=True, error_model="numpy")
 def _finish(gathered, own, values, scale, distances, positions):
     """Write the nearest of what the rows of a block have gathered."""
-    _, bounds, aboves, ids, counts = gathered
+    _, bounds, aboves, ids, counts, _, _ = gathered
     k = positions.shape[1]
     for r in range(len(own)):
         i, c = own[r], counts[r]
