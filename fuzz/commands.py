@@ -32,7 +32,7 @@ MEMORY = 4 * 2**30  # bytes beyond what the process has at the start, that a cas
 ROWS = 40
 OPTIONS = [
     *("--view", "--text", "--tokens", "--columns", "--id"),
-    *("--labels", "--clusters", "--seeds", "--links", "--set", "--step", "--seed"),
+    *("--labels", "--clusters", "--seeds", "--set", "--step", "--seed"),
     *("--json", "--proba", "--by", "--count", "--folds", "--share"),
     *("--merge", "--split", "--rename", "--drop", "--noise", "--together", "--apart", "--every"),
     *("--out", "-o", "-k", "--source", "--target", "--no-such-option", "--help"),

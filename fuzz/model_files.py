@@ -378,7 +378,7 @@ def answers(model: Any, X: Any, y: Any, views: tuple[str, ...] = ()) -> list[Any
     for X_part in (X, *(X.select(view) for view in views)):
         for method in (
             "predict", "transform", "predict_proba", "predict_log_proba", "decision_function", "transform_by_view",
-            "predict_proba_by_view", "decision_function_by_view", "predict_labels", "inverse_transform_",
+            "predict_proba_by_view", "decision_function_by_view", "predict_labels",
         ):  # fmt: skip
             if hasattr(model, method):
                 answer = getattr(model, method)(X_part)

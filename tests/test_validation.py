@@ -16,7 +16,7 @@ from sklearn.semi_supervised import SelfTrainingClassifier
 from coview import BestView, CoTrainingClassifier, MultiViewNaiveBayes, MultiViewPLSAClassifier, SeededKMeansClassifier
 from coview.datasets import make_topic_views
 from coview.exceptions import LoneLabelWarning
-from coview.validation import check_sample_weight, encode_labels, per_view
+from coview.validation import check_sample_weight, encode_labels, per_view, warn_of_lone_labels
 
 NAN = float("nan")
 
@@ -158,6 +158,11 @@ def test_a_class_with_one_labeled_object_is_told_of_once(model, topics):
         UserWarning, match="Classes 'a', 'b' have only one labeled object each, others have up to 2: their"
     ):
         model.fit(topics.views, keep_labels(topics.target, (1, 1, 2)))
+
+
+def test_a_lone_label_that_is_nearly_a_larger_class_is_asked_about():
+    with pytest.warns(LoneLabelWarning, match=r"Label more\. Did you mean 'science'\?$"):
+        warn_of_lone_labels(np.array([0, 1, 1, -1]), np.array(["scince", "science"]))
 
 
 @pytest.mark.parametrize("model", [FEW_LABELS["k-means"], FEW_LABELS["co-training"]], ids=["k-means", "co-training"])

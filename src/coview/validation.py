@@ -342,7 +342,8 @@ def warn_of_lone_labels(codes: np.ndarray, classes: np.ndarray) -> None:
     named = listed(lone)
     who = f"Class {named} has only one labeled object" if one else f"Classes {named} have only one labeled object each"
     what = "its predictions rest on that object alone" if one else "their predictions rest on that object alone"
-    warn_user(f"{who}, others have up to {counts.max()}: {what}. Label more.", LoneLabelWarning)
+    hints = "".join(did_you_mean(label, classes[counts > 1].tolist()) for label in lone[:5])
+    warn_user(f"{who}, others have up to {counts.max()}: {what}. Label more.{hints}", LoneLabelWarning)
 
 
 class LabeledScoreMixin:

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from coview import inspect, load, write_views
+from coview import TableViews, inspect, load, write_views
 from coview.datasets import make_topic_views
 
 TEXTS = [("red fox jumps", "land"), ("blue sea waves", "water"), ("fox den red", "land"), ("sea salt blue", "water")]
@@ -189,7 +189,7 @@ def test_so_few_rows_that_groups_would_be_chance_are_clustered_on_request_alone(
     assert code == 0, error
 
 
-def test_what_makes_clusters_doubtful_is_told(run, tmp_path):
+def test_what_makes_clusters_doubtful_is_told(run, tmp_path, monkeypatch):
     rng, table = np.random.default_rng(0), tmp_path / "shop.csv"
     prices = [f"{euros:.2f}".replace(".", ",") for euros in rng.gamma(2, 40, 60)]
     rows = [f"{price} €;{price}" for price in [*prices, *prices[:2]]]
@@ -200,6 +200,7 @@ def test_what_makes_clusters_doubtful_is_told(run, tmp_path):
     assert code == 0 and "1 feature, numbers" in out and "There is one column only" in out, error
     assert "4 of 62 rows are equal to another one" in out
     table.write_text("text\n" + "the same words\nThe same words!\n" * 10)
+    monkeypatch.setattr(TableViews, "transform", None)  # the texts are read once, by the fit
     _, out, error = run("fit", "auto", table, "--text", "text=text", "--clusters", 2, "-o", tmp_path / "m.coview")
     assert "1 cluster has no object of its own." in out, error
     assert "20 of 20 rows are equal to another one" in out  # as the report counts them, by what the model reads

@@ -61,6 +61,14 @@ def test_neighbors_are_those_of_all_pairs(name, make, dtype, engine, monkeypatch
             assert_array_equal(found[1], positions)
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_of_equally_far_rows_the_first_are_taken(seed):
+    rng = np.random.default_rng(seed)
+    rows = rng.poisson(0.1, (rng.integers(230, 390), rng.integers(3, 30))).astype(float)
+    k = int(rng.integers(5, 50))
+    assert_array_equal(find_neighbors(sparse.csr_array(rows), k)[1], measured(rows, None, k)[1])
+
+
 def test_rows_that_cannot_be_compared_come_last_and_the_search_ends():
     X = PLAIN.copy()
     X[::5] = np.inf

@@ -18,7 +18,7 @@ from coview import (
 )
 from coview.datasets import make_topic_views
 from coview.exceptions import UnknownObjectsWarning, ViewsError
-from coview.inspection.by_view import agreement_matrix, read_by_view
+from coview.inspection.by_view import agreement_matrix, read_by_view, try_views
 from coview.inspection.objects import disputed_objects
 from coview.web.explorer import Explorer
 from coview.web.service import Service
@@ -68,6 +68,14 @@ def test_what_a_model_refuses_is_kept(three):
     readings = read_by_view(inspect(Picky().fit(X, y)), X)
     assert list(readings.alone) == [needed]
     assert readings.refused == dict.fromkeys(X.names, f"{needed!r} is needed.")
+
+
+def test_of_two_views_the_refusal_of_one_is_not_that_of_the_other():
+    answers = {("a",): 1}
+    assert try_views(("a", "b"), lambda names: answers.get(names) or int("b")) == (
+        *({"a": 1}, {"b": 1}),
+        {"b": "invalid literal for int() with base 10: 'b'"},
+    )
 
 
 @pytest.fixture

@@ -250,5 +250,7 @@ def test_the_command_and_the_explorer_say_the_same(tmp_path):
     assert explorer.effects(0, "~ side", "row")["n_clusters"] == 5
     assert explorer.effects(0, "~ size")["terms"][0]["label"] == "size, 0 to 0.039"  # of its range: of 1 it is nonsense
     assert np.abs(explorer.effects(0, "~ size")["terms"][0]["effect"]).max() <= 1
+    # a change per unit of a large number still has digits
+    assert "-0.000" not in str(inspect(pipeline).effects(table, "~ size", {"size": [1e6 * i for i in range(40)]}))
     with pytest.raises(ViewsError, match="no column 'sides' for the formula"):
         explorer.effects(0, "~ sides")

@@ -98,6 +98,11 @@ def test_a_file_of_another_version_is_told_with_both(models, tmp_path, monkeypat
     model, path = copy.copy(models["SphericalKMeans"]), tmp_path / "model.coview"
     del model.n_iter_
     write(model, path)
+    with pytest.raises(ModelFileError, match=r"by an earlier state of coview .* n_iter_ is not there\. Fit"):
+        load(path)
+    with pytest.raises(ModelFileError, match=r"t\.csv is a table; a model file is needed"):
+        load(path.rename(tmp_path / "t.csv"))
+    (tmp_path / "t.csv").rename(path)
     monkeypatch.setattr("coview.io.models.__version__", "9.9.0")
     said = rf"written by coview {__version__}, contradicts itself or coview 9\.9\.0: of its SphericalKMeans, n_iter_ is"
     with pytest.raises(ModelFileError, match=said):

@@ -66,8 +66,9 @@ def test_json(tmp_path, library):
     for name in ("t.json", "t.jsonl"):
         X = TableViews(tokens="t", columns="a").fit_transform(read_table(tmp_path / name))
         assert X["t"].toarray().tolist() == [[1, 1], [0, 0]] and X["a"].tolist() == [[1], [2]]
-    for text in ('{"a": {"0": 1, "1": 2}, "t": {"0": "x", "1": null}}', '{"a": [1, 2], "t": ["x", null]}'):
-        (tmp_path / "t.json").write_text(text)
+    moved = '\ufeff{"a": {"0": 1, "2": 2}, "t": {"2": null, "0": "x"}}'
+    for text in ('{"a": {"0": 1, "1": 2}, "t": {"0": "x", "1": null}}', '{"a": [1, 2], "t": ["x", null]}', moved):
+        (tmp_path / "t.json").write_text(text, encoding="utf-8")
         assert columns(read_table(tmp_path / "t.json")) == {"a": [1, 2], "t": ["x", None]}
 
 
@@ -79,6 +80,8 @@ def test_json(tmp_path, library):
         ("t.csv", b"x\n", "t.csv has no rows"),
         ("t.json", b'[{"a": 1}', "t.json cannot be read as .json"),
         ("t.json", b"{}", "t.json has no rows"),
+        ("t.json", b'{"a": {"0": 1}, "b": {"1": 2}}', "t.json has other rows in 'b' than in 'a'"),
+        ("t.json", b'{"columns": ["a"], "index": [0], "data": [[1]]}', "t.json has other rows in 'data' than in"),
         ("t.jsonl", b'{"a": 1}\n{a}\n', "t.jsonl cannot be read as .jsonl"),
         ("t.parquet", b"PAR1 rubbish PAR1", "t.parquet cannot be read as .parquet"),
         ("t.xlsx", b"", "tables are read from '.csv'"),

@@ -101,7 +101,7 @@ def fit(
         estimator = build_model(name, settings, step or [], table_front(raw, objects, X, labels), seed)
         y = read_target(labels, X, raw.id)
         _check_labels(estimator, name, y)
-        seconds = _fit(estimator, X, y)
+        seconds, views = _fit(estimator, X, y)
         tell("writing")
 
         from coview import inspect, save
@@ -115,7 +115,6 @@ def fit(
         labeled = sum(not gap for gap in gaps)
         commands = _suggest_commands(fitted, str(path), labels, objects)
         report_views(fitted.preparation.front, X, labels)
-        views = fitted.preparation.prepare(X)
         equal = count_equal(views) if isinstance(views, Views) else 0  # lazy ones are not read again
     if as_json:
         from coview.report.report import describe
@@ -180,13 +179,17 @@ def _check_labels(estimator: Any, name: str, y: Any) -> None:
         raise ValueError(f"{name} needs labels: add --labels with a column of the table, or a file.")
 
 
-def _fit(estimator: Any, X: Any, y: Any) -> float:
-    """Fit, and return the seconds; after Ctrl-C nothing is to be written."""
+def _fit(estimator: Any, X: Any, y: Any) -> tuple[float, Any]:
+    """Fit, and return the seconds and what the last step was fitted to; after Ctrl-C nothing is to be written."""
+    from sklearn.pipeline import Pipeline
+
     tell("fitting")
     begun = time.perf_counter()
     with stop_when_interrupted():
+        if isinstance(estimator, Pipeline):  # its own fit, which would not give what the steps return
+            X, estimator = estimator[:-1].fit_transform(X, y), estimator[-1]
         estimator.fit(X) if y is None else estimator.fit(X, y)
-    return time.perf_counter() - begun
+    return time.perf_counter() - begun, X
 
 
 def _suggest_commands(model: Any, out: str, labels: str | None, objects: Objects) -> list[str]:

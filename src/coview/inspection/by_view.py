@@ -91,7 +91,8 @@ def try_views(names: tuple[str, ...], ask: Any) -> tuple[dict[str, Any], dict[st
             try:
                 found[name] = asked(some)
             except (CoviewError, ValueError) as error:
-                refused.setdefault(name, str(error))
+                if name in some or len(some) > 1:  # otherwise it is the sentence of the other view
+                    refused.setdefault(name, str(error))
     return *answers, refused
 
 

@@ -47,7 +47,7 @@ from coview.views.views import Views
 if TYPE_CHECKING:
     from coview.inspection.contract import Inspection
 
-__all__ = ["Effects", "LeastSquares", "Term", "estimate_effects", "measure_shares", "read_formula"]
+__all__ = ["Effects", "LeastSquares", "Term", "estimate_effects", "measure_shares", "read_formula", "show_change"]
 
 SPLINE = 5  # degrees of freedom of a spline that names none: a rise, a fall and a rise
 MOST_CATEGORIES = 50  # more are no category, or too few objects each
@@ -476,11 +476,25 @@ def _make_table(
             for column, values in zip(columns.values(), table):
                 column += np.asarray(values).tolist()
             shown = zip(effect[:SHOWN_GROUPS], wide)
-            cells = (f"{e:+.3f}" + ("" if np.isnan(w) else f" ({e - w:+.3f} to {e + w:+.3f})") for e, w in shown)
+            cells = (
+                show_change(e) + ("" if np.isnan(w) else f" ({show_change(e - w)} to {show_change(e + w)})")
+                for e, w in shown
+            )
             rows.append([label, *cells])
     if len(keys) > SHOWN_GROUPS:
         title += f"; {quantity(len(keys) - SHOWN_GROUPS, 'group')} not shown"
     return columns, title, (["effect of", *(cut(str(name), NAME_LETTERS) for name in names[:SHOWN_GROUPS])], rows)
+
+
+def show_change(value: float, decimals: int = 3) -> str:
+    """Return a difference with its sign, a small one with two digits.
+
+    Examples
+    --------
+    >>> show_change(0.0371), show_change(-0.0000123)
+    ('+0.037', '-1.2e-05')
+    """
+    return f"{value:+.{decimals}f}" if abs(value) >= 10**-decimals or not value else f"{value:+.2g}"
 
 
 def _empty(cell: Any) -> Any:

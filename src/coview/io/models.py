@@ -32,6 +32,7 @@ from coview._version import __version__
 from coview.assignment.ontology import Ontology
 from coview.auto.table import CandidateTable
 from coview.exceptions import ModelFileError, ParameterError
+from coview.io.tables import has_table_extension
 from coview.retrieval.index import ObjectIndex
 from coview.retrieval.lexical import SharedWords
 from coview.utils import fitted_state as rules
@@ -64,6 +65,7 @@ _OBJECTS: dict[str, tuple[type, Callable[[Any], Any], Callable[[Any], Any]]] = {
     "candidate_table": (CandidateTable, dict, CandidateTable),
     "shared_words": (SharedWords, vars, lambda tree: SharedWords(**tree)),
 }
+_UNKNOWN = " is no attribute that a fit gives it"
 # what is run, and folders that are written to and unpickled from: no file decides on that
 _GIVEN_AGAIN = ("encoder", "cache", "memory")
 # what estimators of scikit-learn hold beside the types that skops trusts: compiled trees and their like, which are data
@@ -196,7 +198,12 @@ def load(path: str | Path) -> Any:
 
 def _read(path: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the estimator of a file with the versions that wrote it, and the header."""
-    tree, header = read_archive(path, kind="model", newest=_FORMAT, revive=_Unpacker(Path(path)))
+    try:
+        tree, header = read_archive(path, kind="model", newest=_FORMAT, revive=_Unpacker(Path(path)))
+    except ModelFileError:
+        if has_table_extension(Path(path)) and Path(path).is_file():
+            raise ModelFileError(f"{path} is a table; a model file is needed.") from None
+        raise
     if not isinstance(tree, dict) or not isinstance(tree.get("estimator"), BaseEstimator):
         raise ModelFileError(f"{path} holds no estimator. Use a file that coview.save wrote.")
     return tree, header
@@ -489,10 +496,11 @@ class _Unpacker:
         try:
             _check(model, attributes)
         except rules.StateMismatch as error:
-            raise ModelFileError(
-                f"{self._path}, written by coview {version}, contradicts itself or coview {__version__}: of its "
-                f"{type(model).__name__}, {error}. Use another copy of it, or fit the model again."
-            ) from None
+            why = f"{self._path}, written by coview {version}, contradicts itself or coview {__version__}"
+            advice = "Use another copy of it, or fit the model again"
+            if version == __version__ and str(error).endswith((" is not there", _UNKNOWN)):
+                why, advice = f"{self._path} was written by an earlier state of coview {version}", "Fit the model again"
+            raise ModelFileError(f"{why}: of its {type(model).__name__}, {error}. {advice}.") from None
 
 
 def _warn_of_version(name: str, version: str) -> None:
@@ -510,7 +518,7 @@ def _check(model: Any, attributes: dict[str, Any]) -> None:
     free = not type(model).__module__.startswith("coview.")
     unknown = [name for name in attributes if name not in described and not (free and _is_kept(type(model), name))]
     if unknown:
-        raise rules.StateMismatch(f"{unknown[0]!r} is no attribute that a fit gives it")
+        raise rules.StateMismatch(f"{unknown[0]!r}{_UNKNOWN}")
     try:
         # the rules of attributes rest on parameters, such as the number of clusters
         check_parameters(model)

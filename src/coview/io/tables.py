@@ -9,6 +9,7 @@ import io
 import json
 import lzma
 import warnings
+from codecs import BOM_UTF8
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -186,15 +187,20 @@ def _source(path: Path) -> Any:
 def _read_rows(path: Path) -> Any:
     """What the libraries are to read of JSON: the path, or rows where it holds columns, {"title": {"0": "Sea"}}."""
     source = _source(path)
-    text = source if isinstance(source, bytes) else path.read_bytes()
+    text = (source if isinstance(source, bytes) else path.read_bytes()).removeprefix(BOM_UTF8)
     if not text.lstrip().startswith(b"{"):
-        return source
+        return text
     columns = {
-        name: list(cells.values()) if isinstance(cells, dict) else cells for name, cells in json.loads(text).items()
+        name: dict(enumerate(cells)) if isinstance(cells, list) else cells for name, cells in json.loads(text).items()
     }
-    if not all(isinstance(cells, list) for cells in columns.values()):
-        return source  # one row
-    return json.dumps([dict(zip(columns, row)) for row in zip(*columns.values(), strict=True)]).encode()
+    if not all(isinstance(cells, dict) for cells in columns.values()):
+        return text  # one row
+    rows = next(iter(columns.values()), {}).keys()
+    other = next((name for name, cells in columns.items() if cells.keys() != rows), None)
+    if other is not None or columns.keys() == {"columns", "index", "data"}:
+        problem = f"{path} has other rows in {other or 'data'!r} than in {next(iter(columns))!r}"
+        raise DataFileError(f'{problem}. Write one object per row, as pandas does with orient="records".')
+    return json.dumps([{name: cells[row] for name, cells in columns.items()} for row in rows]).encode()
 
 
 def _check_file(path: Path, sep: str | None) -> str:

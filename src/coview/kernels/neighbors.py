@@ -383,7 +383,7 @@ def _measure(bounds, aboves, ids, limit, k, own, values, others, scale):
         count += 1
     order, first = np.argsort(found[:count]), 0
     for c in range(1, count + 1):
-        if c < count and found[order[c]] <= found[order[c - 1]] + offs[order[c]]:
+        if c < count and found[order[c]] <= found[order[c - 1]] + max(offs[order[c]], offs[order[c - 1]]):
             continue
         if c > first + 1:  # as good as equal
             same = order[first:c].copy()

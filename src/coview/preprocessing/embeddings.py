@@ -50,8 +50,9 @@ class EmbeddingViews(RawTransformer):
     `transform`. It is called in batches; what occurs twice is computed once. An object whose text is missing (None or
     NaN) lacks the view.
 
-    With `cache`, vectors are kept on disk by content, under the name of the encoder, so that only what is new is
-    computed: in the next fit, in cross-validation, and after a run that was interrupted.
+    With `cache`, vectors are kept on disk by what the cells hold, under the name of the encoder, so that only what is
+    new is computed: in the next fit, in cross-validation, and after a run that was interrupted. Where cells name files,
+    the name counts, not what the file holds: a file that was replaced needs an empty folder or another `name`.
 
     Parameters
     ----------

@@ -19,6 +19,7 @@ from jinja2 import Environment, PackageLoader
 from markupsafe import Markup, escape
 
 from coview.inspection.choice import describe_accuracy, describe_scaling
+from coview.inspection.effects import show_change
 from coview.inspection.names import keyed_name
 from coview.report.charts import color, draw_map, shape
 from coview.report.words import content, count, number, percent, plural, signed
@@ -78,7 +79,7 @@ def list_sections(summary: Summary) -> list[tuple[str, str, str]]:
 def _environment() -> Environment:
     made = Environment(loader=PackageLoader("coview.report"), autoescape=True, trim_blocks=True, lstrip_blocks=True)
     made.globals.update(zip=zip, most_groups=MOST_GROUPS)
-    filters = (count, number, percent, plural, signed, color, shape, draw_map)
+    filters = (count, number, percent, plural, show_change, signed, color, shape, draw_map)
     made.filters.update({function.__name__: function for function in (*filters, describe_accuracy, describe_scaling)})
     made.filters.update(
         breakable=_breakable,

@@ -160,7 +160,10 @@ function effects(model, at, key) {
   const formula = h("input", { type: "text", ariaLabel: "Formula", value: `~ ${model.columns[0].match(/^[\w.-]+$/) ? model.columns[0] : `\`${model.columns[0]}\``}`, maxLength: 300 });
   const clusters = h("input", { type: "text", ariaLabel: "Clusters", placeholder: "Clusters: a column", maxLength: 100 });
   const place = h("div", null, h("p.soft", null, "Covariates with + between them, such as ~ party + spline(date); clusters are rows that belong together, such as the paragraphs of a speech."));
-  const points = (value) => `${value < 0 ? "\u2212" : "+"}${(100 * Math.abs(value)).toFixed(1)}`;
+  const points = (value) => {
+    const size = 100 * Math.abs(value);
+    return `${value < 0 ? "\u2212" : "+"}${size < 0.1 && size ? Number(size.toPrecision(2)) : size.toFixed(1)}`;
+  };
   const compare = () => fill(place, async () => {
     const found = await get(`/api/describe/${at}/effects?${new URLSearchParams({ formula: formula.value, clusters: clusters.value.trim() })}`);
     const g = found.groups.indexOf(key);
