@@ -98,11 +98,15 @@ def test_objects_without_ids_are_named_by_their_rows():
             assert copy_to_fit(edited).fit(others).edits_ == []
 
 
-def test_pairs_hold_in_noise_and_after_a_drop_or_are_refused():
+def test_pairs_hold_in_noise_and_after_a_drop_or_are_refused(tmp_path):
     model = MODELS[0].fit(X)
     votes, labels = model.memberships_, model.labels_
     a, b, c = (int(np.flatnonzero(one)[0]) for one in (labels == 0, labels == 1, votes[:, 2] == 1))
     e = int(np.flatnonzero(votes[:, 2] == 1)[1])
+    with_pairs = vars(model).pop("disputed_pairs_")
+    save(model, tmp_path / "old.coview")  # as before there were any
+    assert_array_equal(load(tmp_path / "old.coview").labels_, labels)
+    model.disputed_pairs_ = with_pairs
     kept = edit(model).mark_noise(0).mark_noise(1).apart([f"d{a}", f"d{b}"]).labels_
     assert kept[a] != kept[b]
     edited = edit(model).drop(2)

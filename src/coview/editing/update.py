@@ -36,7 +36,7 @@ from sklearn.cluster import KMeans
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import normalize
 
-from coview.editing.edited import EditedModel, edit, hold
+from coview.editing.edited import EditedModel, are_of_fit, edit, hold
 from coview.engines.protocol import Holder, State, Tree, floating_type, tree_map
 from coview.exceptions import ParameterError
 from coview.inspection import inspect
@@ -95,6 +95,8 @@ class Update(ResultTable):
     ('born', (300, 4))
     """
 
+    wraps = True
+
     def plot(self, ax: Any = None) -> Any:
         """Draw shares before and now, and what happened; see `coview.plot.UpdateDisplay`.
 
@@ -146,9 +148,13 @@ def update(
     """
     held, edited, inner = _open(model)
     about, rng = inspect(model), np.random.default_rng(base_seed(random_state))
-    rows = _read(about, inner, X)
-    _check_new(inner, rows)
-    old = None if reference is None else _read(about, inner, reference)
+    views = _read(about, inner, X, "X")
+    known = _with_features(views, "X")
+    _check_new(inner, views, known)
+    rows, old = views[known], None
+    if reference is not None:
+        old = _read(about, inner, reference, "reference")
+        old = old[_with_features(old, "reference")]
     strength = len(inner.memberships_) if strength is None else check_number("strength", strength, positive=True)
     groups = edited.ever_groups
     grown, explaining, origins = inner, inner, [*range(inner.memberships_.shape[1])]
@@ -187,6 +193,12 @@ def update(
     counts = Counter(row["event"] for row in table)
     happened = ", ".join(f"{counts[kind]} {kind}" for kind in EVENTS if counts[kind])
     lines = [f"{quantity(len(rows), 'new object')}: {happened}", *_describe_unknown(about.preparation, X)]
+    before = dict(zip(about.groups, about.group_names))
+    renamed = [
+        f"{before[g]!r} is {name!r}" for g, name in zip(shown.groups, shown.group_names) if before.get(g, name) != name
+    ]
+    if renamed:  # not those that people gave
+        lines.append(f"Names made of features follow them: {'; '.join(renamed)} now.")
     if old is None and added:
         lines.append("Without a reference, what is born or split may have been in the old objects already.")
     columns = {key: [row[key] for row in table] for key in table[0]}
@@ -218,32 +230,42 @@ def _open(model: Any) -> tuple[Any, EditedModel, Any]:
     return held, held if isinstance(held, EditedModel) else edit(held), inner
 
 
-def _read(about: Any, inner: Any, X: Any) -> Views:
+def _read(about: Any, inner: Any, X: Any, what: str) -> Views:
     """Objects as the estimator inside takes them."""
     views = inner._new_views(about.preparation.prepare(X))
-    views = views.collect() if isinstance(views, LazyViews) else views
-    masses = np.sum([np.asarray(part.sum(axis=1)).ravel() for part in views.values()], axis=0)
-    if (masses > 0).sum() < 10:
-        raise ParameterError("must hold 10 objects or more that have features of the model.", parameter="X")
-    return views[np.flatnonzero(masses > 0)]
+    if missing := [name for name in inner.view_names_ if name not in views.names]:
+        raise ParameterError(f"must have all views of the model, and lacks {listed(missing)}.", parameter=what)
+    return views.collect() if isinstance(views, LazyViews) else views
 
 
-def _check_new(model: Any, rows: Views) -> None:
-    """Refuse the objects of the fit, and warn of those that are among the new ones."""
-    known, ids, n = model._object_ids, rows.ids, min(len(rows), len(model.memberships_))
-    if known is not None and ids is not None and ids.dtype.kind not in "iu":
-        twice = int(np.isin(ids, known).sum())
+def _with_features(views: Views, what: str) -> np.ndarray:
+    """Positions of the objects that have features of the model."""
+    known = np.flatnonzero(np.sum([np.asarray(part.sum(axis=1)).ravel() for part in views.values()], axis=0) > 0)
+    if len(known) < 10:
+        raise ParameterError("must hold 10 objects or more that have features of the model.", parameter=what)
+    return known
+
+
+def _check_new(model: Any, rows: Views, known: np.ndarray) -> None:
+    """Refuse the objects of the fit, and warn of those among the new ones; those at `known` have features."""
+    told, ids, own = model._object_ids, rows.ids, model.memberships_
+    n = min(len(rows), len(own))
+    if told is not None and ids is not None and ids.dtype.kind not in "iu":
+        twice = int(np.isin(ids[known], told).sum())
     else:
-        # objects without ids are those of the fit, in their order, where each has the mixture of its own row
-        mixtures, own = model._mixtures(rows[:n]), model.memberships_
-        here, next_to = (np.abs(mixtures - np.roll(own, shift, axis=0)[:n]).mean() for shift in (0, 1))
-        twice = n if 4 * here < next_to else 0
-    if twice == len(rows):
+        # without ids they are the first or the last of the fit, in order, also where they come before or after others
+        mixtures, twice = np.full((len(rows), own.shape[1]), np.nan), 0
+        mixtures[known] = model._mixtures(rows[known])
+        for found in (mixtures[:n], mixtures[-n:]):
+            have = ~np.isnan(found[:, 0])
+            if any(are_of_fit(found[have], part[have]) for part in (own[:n], own[-n:])):
+                twice = max(twice, int(have.sum()))
+    if twice == len(known):
         raise ParameterError("must hold new objects: the model was fitted on all of these.", parameter="X")
     if twice:
         warn_user(
-            f"{twice:,} of {len(rows):,} new objects are known to the model already, and count twice: pass new objects "
-            "alone.",
+            f"{twice:,} of {len(known):,} new objects are known to the model already, and count twice: pass new "
+            "objects alone.",
             UserWarning,
         )
 

@@ -10,6 +10,7 @@ import math
 import shutil
 from collections.abc import Sequence
 from html import escape
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -58,6 +59,7 @@ class ColumnTable(dict[str, list[Any]]):
     """
 
     noun: ClassVar[str] = "row"
+    wraps: ClassVar[bool] = False  # whether the last column goes on in the next line, or is cut
 
     def __eq__(self, other: object) -> bool:
         """Tell whether two dicts are equal, where what is not known (NaN) equals itself, as after loading."""
@@ -79,7 +81,9 @@ class ColumnTable(dict[str, list[Any]]):
         # the last column, such as a sentence, has what is left of the line
         taken = sum(2 + max(map(len, column)) for column in zip(*short)) + 2
         room = max(WIDEST, shutil.get_terminal_size().columns - taken)
-        short = [[*cells, cut(row[-1], room)] for cells, row in zip(short, [head, *rows])]
+        last = [wrap(row[-1], room) or [""] if self.wraps else [cut(row[-1], room)] for row in [head, *rows]]
+        blank = [""] * (len(head) - 1)
+        short = [[*(blank if i else cells), part] for cells, parts in zip(short, last) for i, part in enumerate(parts)]
         return "\n".join(line.rstrip() for line in format_text_table(self._title(), short, len(head)).split("\n"))
 
     def _repr_html_(self) -> str:
