@@ -211,5 +211,7 @@ def test_labels_that_the_views_contradict_come_first_in_a_file_of_all_labels(run
     assert code == 0 and "60 labels, 1 of them more likely wrong than right" in err and len(table) == 60
     assert (table["row"][0], table["label"][0]) == (5, y[5])
     assert read_target(str(tmp_path / "checked.csv"), data.views).tolist() == y.tolist()
+    assert run("predict", *words[1:3], "-o", tmp_path / "found.csv")[0] == 0
+    assert "columns as coview predict writes them" in run(*words, "--labels", tmp_path / "found.csv")[2]
     code, _, err = run(*words)
     assert code == 2 and "--audit needs the labels" in err

@@ -15,18 +15,9 @@ from coview.exceptions import ParameterError, ViewsError
 
 FIT = ["fit", "PLSA", "--set", "n_components=2", "--out", "m.coview"]
 COMMANDS = {
-    "labels that are none": (
-        ["fit", "SeededKMeansClassifier", "views", "--labels", "none.txt", "-o", "m.coview"],
-        "--labels has no label",
-    ),
-    "too many clusters": (
-        ["fit", "CCAClustering", "views", "--set", "n_clusters=99", "-o", "m.coview"],
-        "Choose fewer clusters.",
-    ),
-    "most clusters": (
-        ["fit", "MultiViewPLSA", "views", "--set", "n_clusters=99", "-o", "m.coview"],
-        "Choose fewer clusters.",
-    ),
+    "no labels": (["fit", "SeededKMeansClassifier", "views", "--labels", "none.txt"], "--labels has no label"),
+    "too many clusters": (["fit", "CCAClustering", "views", "--set", "n_clusters=99"], "Choose fewer clusters."),
+    "most clusters": (["fit", "MultiViewPLSA", "views", "--set", "n_clusters=99"], "Choose fewer clusters."),
     "no suggestion": (["label", "m.coview", "--count", "0"], "Invalid value for '--count'"),
     "different rows": ([*FIT, "--view", "a=a.npy", "--view", "b=b.npy"], "Add an id column"),
     "negative values": ([*FIT, "--view", "a=negative.npy", "--set", "likelihood=multinomial"], "Take another model"),
@@ -41,7 +32,7 @@ COMMANDS = {
         [*FIT, "text.csv", "--text", "w=body", "--tokens", "t=yaer"],
         "The table has no column 'yaer' for view 't'; its columns are 'id', 'body', 'year'. Did you mean 'year'?",
     ),
-    "no such column of columns": (
+    "none of columns": (
         ["compare", "text.csv", "--columns", "w=year,yer"],
         "The table has no column 'yer' for view 'w'",
     ),
@@ -62,10 +53,12 @@ COMMANDS = {
         ["fit", "auto", "text.csv", "--text", "w=body", "--labels", "one.txt", "-o", "m.coview"],
         "--labels holds one class only, 'x'",
     ),
-    "no model of search": (
-        ["search", "fox", "--model", "model.coview"],
-        "model.coview holds MultiViewNaiveBayes, which",
-    ),
+    "no model of search": (["search", "fox", "--model", "model.coview"], "model.coview holds MultiViewNaiveBayes"),
+    "no data": (["fit", "auto"], "Pass the data: a table, a folder of views"),
+    "no folder": ([*FIT[:-1], "none/m.coview", "views"], "There is no folder none. Make it, or write to another one."),
+    "a number to undo": (["edit", "model.coview", "--undo", "1"], "--undo takes no number; repeat it"),
+    "seeds in a list": (["fit", "topics", "text.csv", "--seeds", "seeds.json"], '{"sport": ["game", "team"]}'),
+    "column before path": (["fit", "PLSA", "text.csv", "--text", "w=bdy"], "Did you mean 'body'?"),  # text.coview
     "labels to compare": (["compare", "views", "--task", "few_labels"], "Give --labels"),
     "label of a stream": (["stream", "rows.jsonl", "--labels", "x"], '--labels, or pass --labels ""'),
     "update of a stream": (
@@ -85,6 +78,8 @@ def files(tmp_path, monkeypatch):
     np.save("negative.npy", -np.ones((3, 2)))
     np.save("nan.npy", np.full((3, 2), np.nan))
     np.savez("two.npz", a=np.ones((3, 2)), b=np.ones((3, 2)))
+    (tmp_path / "seeds.json").write_text('["sport"]')
+    (tmp_path / "text.coview").touch()
     (tmp_path / "none.txt").write_text("-1\n" * 20)
     (tmp_path / "one.txt").write_text("x\n" * 2)
     save(MultiViewNaiveBayes().fit(made, np.arange(20) % 2), "model.coview")

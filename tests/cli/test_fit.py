@@ -88,14 +88,14 @@ def test_a_table_alone_is_fitted_as_the_printed_options_say(run, tmp_path, monke
         )
     with open("pages.csv", "w", newline="") as stream:
         csv.writer(stream).writerows(rows)
-    code, out, err = run("fit", "auto", "pages.csv", "--set", "n_clusters=2", "--json")
+    code, out, err = run("fit", "auto", "pages.csv", "--set", "n_clusters=2", "--json", "--quiet")
     assert code == 0, err
     told = " ".join(err.split())
     assert "may be what you want to predict: 'kind', 'place'. Add to the command below --labels kind" in told
     assert "--columns kind=kind to use one as a view" in told
     assert "not used: 'nothing' (it has hardly any values); 'made' (it holds dates: see report --by)." in told
     words = json.loads(out)["options"]
-    assert shlex.join([*words, "-o", "pages.coview"]) in told and json.loads(out)["out"] == "pages.coview"
+    assert shlex.join(["--json", *words, "-o", "pages.coview"]) in told and json.loads(out)["out"] == "pages.coview"
     front = load("pages.coview")[0]
     assert (front.id, front.text, front.columns) == ("key", {"body": "body"}, {"size": ["size"]})
     assert list(front.tokens) == ["tags", "cites"]
@@ -105,6 +105,8 @@ def test_a_table_alone_is_fitted_as_the_printed_options_say(run, tmp_path, monke
     assert str(first.get_params()) == str(again.get_params()) and np.array_equal(first[-1].labels_, again[-1].labels_)
     code, _, err = run("fit", "auto", "pages.csv")
     assert code == 2 and "pages.coview is there already: pass -o pages.coview to replace it" in " ".join(err.split())
+    assert "read as if" not in err
+    assert run("fit", "auto", "pages.csv", "--labels", "kid")[2].startswith("coview: --labels 'kid' is neither")
 
 
 def test_an_ontology_comes_from_edges_or_a_tree(run, pages, tmp_path):
@@ -128,7 +130,7 @@ def test_an_ontology_comes_from_edges_or_a_tree(run, pages, tmp_path):
         (["fit", "MultiVewPLSA", "d", "-o", "m"], "MultiViewPLSA"),
         (["fit", "PLSA", "--set", "n_components=3", "-o", "m"], "Pass the data: a table"),
         (["fit", "PLSA", "--set", "n_components=3", "absent", "-o", "m"], "There is no file absent"),
-        (["fit", "PLSA", "--view", "a=d"], "--out"),
+        (["fit", "PLSA", "--view", "a=."], "--out"),
         (["fit", "PLSA", "--set", "n_components", ".", "-o", "m"], "NAME=VALUE"),
         (["predict"], "Missing argument 'model'"),
         (["predict", "absent.coview", "d"], "There is no file absent.coview."),

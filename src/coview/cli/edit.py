@@ -54,7 +54,12 @@ def edit(
         typer.Option("--pairs", help="Table of pairs: two columns of objects, and one of 'together' or 'apart'."),
     ] = None,
     rename: Annotated[list[str] | None, typer.Option("--rename", help="A name for a group: 2='steam engines'.")] = None,
-    undo: Annotated[int, typer.Option("--undo", count=True, help="Take the last edit back; repeat for more.")] = 0,
+    undo: Annotated[
+        int,
+        typer.Option(
+            "--undo", count=True, metavar=" ", show_default=False, help="Take back the last edit; repeat for more."
+        ),
+    ] = 0,
     log: Annotated[bool, typer.Option("--log", help="Show all edits.")] = False,
     name: Annotated[
         bool, typer.Option("--name", help="Name the groups by their distinctive phrases; names by hand are kept.")
@@ -68,10 +73,12 @@ def edit(
 
     Shows which objects move first, those of the fit or of the data that is given, and writes a model with --out alone,
     which may be the same file. Each option may be repeated. Edits follow in the order --undo, --merge, --split, --drop,
-    --noise, --rename, --name, whatever the order of the options; call the command again for another. Numbers
-    of groups stay: a merged group has the lowest one, parts of a split get new ones.
+    --noise, --rename, --together, --apart, --pairs, --name, whatever the order of the options; call the command again
+    for another. Numbers of groups stay: a merged group has the lowest one, parts of a split get new ones.
     """
     check_there(model)
+    if undo and str(objects.data).isdecimal():
+        raise ValueError("--undo takes no number; repeat it to take more edits back.")
     if split and not objects.given:
         raise ValueError("--split needs the objects of the fit: pass their table, or the folder of their views.")
     edits = [*map(_read_merge, merge or []), *map(_read_split, split or [])]

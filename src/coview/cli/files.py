@@ -124,6 +124,7 @@ def guess_views(raw: TableOptions, objects: Objects, X: Any, labels: str | None)
 
 def table_front(raw: TableOptions, objects: Objects, X: Any, labels: str | None = None) -> Any:
     """Return the transformer that makes views of a raw table, or None where the data is no table."""
+    from coview.preprocessing.columns import as_table
     from coview.preprocessing.tables import TableViews
 
     if objects.table is None:
@@ -134,6 +135,9 @@ def table_front(raw: TableOptions, objects: Objects, X: Any, labels: str | None 
         for view, names in _pairs([option], "--columns", "place=venue,country").items():
             groups.setdefault(view, []).extend(split_columns(names, columns))
     text, tokens = _pairs(raw.text, "--text", "words=body"), _pairs(raw.tokens, "--tokens", "tags=tags")
+    table = as_table(X)
+    for view, parts in ({view: [name] for view, name in (text | tokens).items()} | groups).items():
+        table.check_has(parts, f" for view {view!r}")
     label = labels if labels in columns else None
     return TableViews(text or None, groups or None, tokens=tokens or None, id=raw.id, label=label)
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from coview.cli.files import check_input, guess_views, read_input, report_views, table_front
-from coview.cli.labels import read_target
+from coview.cli.labels import check_labels, read_target
 from coview.cli.options import Json, Labels, Objects, TableOptions, stop_when_interrupted
 from coview.cli.settings import build_model, clusters_parameter, find_entry, parse_settings
 from coview.cli.summary import summarize_fit
@@ -65,12 +65,12 @@ def fit(
     coview fit auto table.csv needs nothing else: what the columns are is found by their values and printed as options.
     """
     name = find_entry(_choose_model(model, labels, clusters))
-    path = _choose_path(objects) if out is None else out
-    if path.is_dir():
-        raise ValueError(f"{path} is a folder; give the name of a file.")
     if ontology is not None and labels is None:
         raise ValueError("--ontology describes the labels: pass these with --labels.")
     check_input(objects)
+    path = _choose_path(objects) if out is None else out
+    if path.is_dir():
+        raise ValueError(f"{path} is a folder; give the name of a file.")
     settings = parse_settings(set)
     if clusters is not None:
         settings.setdefault(clusters_parameter(name), clusters)
@@ -87,6 +87,7 @@ def fit(
     with progress(verbose=0 if as_json else None):
         tell("reading")
         X = read_input(objects)
+        check_labels(labels, X)
         no_number = all(settings.get(each) is None for each in ("n_clusters", "n_components"))
         if no_number and not seeds and name in ("AutoClustering", "LinkPLSA") and len(X) < _FEWEST:
             option = "--topics" if name == "LinkPLSA" else "--clusters"
@@ -95,12 +96,15 @@ def fit(
                 f"more than chance. Pass {option} K to have K groups all the same."
             )
         raw, words = guess_views(raw, objects, X, labels)
-        if words:
-            typed = ["coview", *sys.argv[1:], *words, *([] if out is not None else ["-o", str(path)])]
-            print_line(f"coview: the columns are read as if you had typed\n  {shlex.join(typed)}")
         estimator = build_model(name, settings, step or [], table_front(raw, objects, X, labels), seed)
         y = read_target(labels, X, raw.id)
-        _check_labels(estimator, name, y)
+        _check_need(estimator, name, y)
+        if out is None and path.exists():
+            raise ValueError(f"{path} is there already: pass -o {path} to replace it, or -o with another name.")
+        if words:
+            given = [word for word in sys.argv[1:] if word != "--quiet"]
+            typed = ["coview", *given, *words, *([] if out is not None else ["-o", str(path)])]
+            print_line(f"coview: the columns are read as if you had typed\n  {shlex.join(typed)}")
         seconds, views = _fit(estimator, X, y)
         tell("writing")
 
@@ -150,13 +154,10 @@ def _choose_model(name: str, labels: str | None, clusters: int | None) -> str:
 
 
 def _choose_path(objects: Objects) -> Path:
-    """The model file of data whose name is not given: table.coview, which must not be there."""
+    """The model file of data whose name is not given: table.coview."""
     if objects.data is None:
         raise ValueError("Specify where to write the model: --out model.coview")
-    path = Path(f"{objects.data.resolve().name.split('.')[0]}.coview")
-    if path.exists():
-        raise ValueError(f"{path} is there already: pass -o {path} to replace it, or -o with another name.")
-    return path
+    return Path(f"{objects.data.resolve().name.split('.')[0]}.coview")
 
 
 def _read_seeds(path: Path) -> Any:
@@ -165,12 +166,12 @@ def _read_seeds(path: Path) -> Any:
         seeds = json.loads(path.read_bytes())
     except ValueError as error:
         raise DataFileError(f"{path} is no JSON ({error}).") from None
-    if isinstance(seeds, dict):
-        return {int(key) if key.isdecimal() else key: part for key, part in seeds.items()}
-    return seeds
+    if not isinstance(seeds, dict):
+        raise DataFileError(f'{path} must name the words of each topic, such as {{"sport": ["game", "team"]}}.')
+    return {int(key) if key.isdecimal() else key: part for key, part in seeds.items()}
 
 
-def _check_labels(estimator: Any, name: str, y: Any) -> None:
+def _check_need(estimator: Any, name: str, y: Any) -> None:
     from sklearn.pipeline import Pipeline
     from sklearn.utils import get_tags
 

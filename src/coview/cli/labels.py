@@ -7,13 +7,23 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from coview.cli.files import check_there, columns_of, ids_of, is_views, plain
+from coview.cli.files import check_there, columns_of, ids_of, plain
 from coview.exceptions import DataFileError
 from coview.io.delimited import find_delimiter, unescape_cell
 from coview.utils.messages import did_you_mean, listed, make_text_error, short
 from coview.utils.warn import warn_user
 
-__all__ = ["read_target"]
+__all__ = ["check_labels", "read_target"]
+
+
+def check_labels(source: str | None, X: Any) -> None:
+    """Refuse labels that are neither a column of the table that X is nor a file."""
+    columns = columns_of(X)
+    if columns and source is not None and source not in columns and not Path(source).exists():
+        raise ValueError(
+            f"--labels {source!r} is neither a file nor a column of the table, which has {listed(columns)}."
+            f"{did_you_mean(source, columns)}"
+        )
 
 
 def read_target(source: str | None, X: Any, id: str | None = None) -> Any:
@@ -25,15 +35,10 @@ def read_target(source: str | None, X: Any, id: str | None = None) -> Any:
     """
     if source is None:
         return None
-    columns = columns_of(X)
-    if source in columns:
+    check_labels(source, X)
+    if source in columns_of(X):
         return _clean(plain({"": X[source]})[""])
     path = Path(source)
-    if not is_views(X) and not path.exists():
-        raise ValueError(
-            f"--labels {source!r} is neither a file nor a column of the table, which has {listed(columns)}."
-            f"{did_you_mean(source, columns)}"
-        )
     check_there(path)
     ids = ids_of(X, id)
     labels = _read_lines(path, len(X))
@@ -83,6 +88,12 @@ def _join(path: Path, table: Any, names: list[str], n_rows: int, ids: Any) -> li
         raise DataFileError(
             f"{path} has {len(names)} columns; labels are one column, an id and a label, or a table whose columns "
             "are called id (or row) and label."
+        )
+    if label == "label" and any(name == "known" or name.startswith("p_") for name in names):
+        warn_user(
+            f"{path} has columns as coview predict writes them: if its labels are predictions, they are no truth to "
+            "learn from or to check against.",
+            UserWarning,
         )
     own = list(map(str, range(n_rows) if key == "row" or ids is None else ids))
     if key in own and key not in ("id", "row"):

@@ -70,6 +70,8 @@ def check_outputs(command: str, values: Mapping[str, Any]) -> None:
     for name, path in values.items():
         if name not in _OUTPUTS or path is None:
             continue
+        if not path.parent.is_dir():
+            raise DataFileError(f"There is no folder {path.parent}. Make it, or write to another one.")
         is_model = name.startswith("save") or command in ("fit", "edit")
         read: list[Any] = list(named_paths(values.get("view")).values())
         for key, value in values.items():
