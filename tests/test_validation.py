@@ -90,13 +90,9 @@ def test_a_column_is_flattened_with_a_warning():
     [
         ([-1, None, NAN], "all 3 objects are unlabeled"),
         (None, "requires y to be passed, but the target y is None"),
-        ([], "empty"),
-        (np.zeros((3, 2)), r"shape \(3, 2\)"),
-        (["a", 1], "mixes labels"),
-        ([object()], "Unknown label type"),
-        (np.array([0.5, 1.5]), "Unknown label type"),
-        (np.array([1.0, np.inf]), "infinity"),
-        ([-1, 1, 1], "0 and 1"),
+        *(([], "empty"), (np.zeros((3, 2)), r"shape \(3, 2\)"), (["a", 1], "mixes labels")),
+        *(([object()], "Unknown label type"), (np.array([0.5, 1.5]), "Unknown label type")),
+        *((np.array([1.0, np.inf]), "infinity"), ([-1, 1, 1], "0 and 1")),
     ],
 )
 def test_bad_targets_are_refused(y, sentence):

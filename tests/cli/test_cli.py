@@ -62,12 +62,9 @@ X = Views(words=np.eye(3), ids=["a", "b", "c"])
 @pytest.mark.parametrize(
     ("name", "text", "labels"),
     [
-        ("y.csv", "label\n3\n1\n2\n", [3, 1, 2]),
-        ("y.csv", "3\n1\n2\n", [3, 1, 2]),
-        ("y.txt", "cat\ndog\ncat\n", ["cat", "dog", "cat"]),
-        ("y.csv", "cat\n\ndog\n", ["cat", None, "dog"]),
-        ("y.csv", "id,label\nc,1\na,2\n", [2, None, 1]),
-        ("y.csv", "page,c\nc,x\na,y\n", ["y", None, "x"]),
+        *(("y.csv", "label\n3\n1\n2\n", [3, 1, 2]), ("y.csv", "3\n1\n2\n", [3, 1, 2])),
+        *(("y.txt", "cat\ndog\ncat\n", ["cat", "dog", "cat"]), ("y.csv", "cat\n\ndog\n", ["cat", None, "dog"])),
+        *(("y.csv", "id,label\nc,1\na,2\n", [2, None, 1]), ("y.csv", "page,c\nc,x\na,y\n", ["y", None, "x"])),
         ("y.tsv", "id\tlabel\nc\tx\na\ty\nb\tz\n", ["y", "z", "x"]),
         ("y.jsonl", '{"label": 1}\n{"label": null}\n{"label": 2}\n', [1, None, 2]),
     ],

@@ -64,12 +64,8 @@ def test_docstring_is_cut_at_the_closing_sections(header):
 @pytest.mark.parametrize(
     ("name", "parts"),
     [
-        ("fit_transform", ("fit", "transform")),
-        ("LogisticRegressionCV", ("logistic", "regression", "cv")),
-        ("__init__", ("init",)),
-        ("getURLNow", ("get", "url", "now")),
-        ("X_", ()),
-        ("log1p", ("log",)),
+        *(("fit_transform", ("fit", "transform")), ("LogisticRegressionCV", ("logistic", "regression", "cv"))),
+        *(("__init__", ("init",)), ("getURLNow", ("get", "url", "now")), ("X_", ()), ("log1p", ("log",))),
     ],
 )
 def test_names_are_split_on_underscores_and_camel_case(name, parts):

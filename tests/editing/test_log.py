@@ -110,9 +110,7 @@ def test_a_model_names_the_objects_of_its_fit(make, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "model",
-    [PLSA(3, random_state=0), LinkPLSA(3, random_state=0, max_iter=10)],
-    ids=lambda model: type(model).__name__,
+    "model", [PLSA(3, random_state=0), LinkPLSA(3, random_state=0, max_iter=10)], ids=lambda model: type(model).__name__
 )
 def test_a_model_that_learns_from_batches_names_the_objects_of_the_last(model):
     model.partial_fit(X[:30]).partial_fit(X[30:])  # as many in both

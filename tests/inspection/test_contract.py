@@ -97,10 +97,8 @@ def test_a_pipeline_from_text_says_how_text_becomes_a_row():
 @pytest.mark.parametrize(
     ("model", "kind"),
     [
-        (KMeans(3, n_init=1, random_state=0), "cluster"),
-        (MultinomialNB(), "class"),
-        (LogisticRegression(), "class"),
-        (NMF(3, init="nndsvd", max_iter=20), "component"),
+        *((KMeans(3, n_init=1, random_state=0), "cluster"), (MultinomialNB(), "class")),
+        *((LogisticRegression(), "class"), (NMF(3, init="nndsvd", max_iter=20), "component")),
         (LinearRegression(), "value"),
     ],
     ids=lambda value: type(value).__name__ if not isinstance(value, str) else value,

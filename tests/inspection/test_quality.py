@@ -7,15 +7,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from sklearn.metrics import confusion_matrix
 
-from coview import (
-    LinkPLSA,
-    MultiViewNaiveBayes,
-    MultiViewPLSA,
-    SeededKMeansClassifier,
-    SphericalKMeans,
-    Views,
-    inspect,
-)
+from coview import LinkPLSA, MultiViewNaiveBayes, MultiViewPLSA, SeededKMeansClassifier, SphericalKMeans, Views, inspect
 from coview.datasets import make_topic_views
 from coview.inspection import Selection
 from coview.inspection.choice import describe_selection

@@ -87,14 +87,10 @@ def test_svmlight_leaves_labels_out(tmp_path):
 @pytest.mark.parametrize(
     ("text", "ids", "values"),
     [
-        ("x,y\n1,2\n3,4\n", None, [[1, 2], [3, 4]]),
-        ("x,y\n1,2.5\n3,4e1\n", None, [[1, 2.5], [3, 40]]),
-        ("name,y\nann,2\nbob,4\n", ["ann", "bob"], [[2], [4]]),
-        ("ID,y\n7,2\n9,4\n", [7, 9], [[2], [4]]),
-        ("id,y\np7,2\n9,4\n", ["p7", "9"], [[2], [4]]),
-        (",0,1\n5,1,2\n6,3,4\n", [5, 6], [[1, 2], [3, 4]]),
-        ("0,1\n5,6\n", None, [[5, 6]]),
-        ('"x","y, z"\r\n1,2\r\n', None, [[1, 2]]),
+        *(("x,y\n1,2\n3,4\n", None, [[1, 2], [3, 4]]), ("x,y\n1,2.5\n3,4e1\n", None, [[1, 2.5], [3, 40]])),
+        *(("name,y\nann,2\nbob,4\n", ["ann", "bob"], [[2], [4]]), ("ID,y\n7,2\n9,4\n", [7, 9], [[2], [4]])),
+        *(("id,y\np7,2\n9,4\n", ["p7", "9"], [[2], [4]]), (",0,1\n5,1,2\n6,3,4\n", [5, 6], [[1, 2], [3, 4]])),
+        *(("0,1\n5,6\n", None, [[5, 6]]), ('"x","y, z"\r\n1,2\r\n', None, [[1, 2]])),
     ],
 )
 def test_csv_by_example(tmp_path, text, ids, values):

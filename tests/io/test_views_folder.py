@@ -313,12 +313,9 @@ def test_a_write_that_fails_leaves_the_old_folder(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     "change",
     [
-        lambda m: m["shards"][0].update(rows=3),
-        lambda m: m["shards"][0]["sha256"].pop("00000-01.npy"),
-        lambda m: m["shards"][0].update(files=["/etc/passwd"]),
-        lambda m: m["views"][0].update(feature_names=["a"]),
-        lambda m: m.update(format="coview views 2"),
-        lambda m: m.pop("views"),
+        *(lambda m: m["shards"][0].update(rows=3), lambda m: m["shards"][0]["sha256"].pop("00000-01.npy")),
+        *(lambda m: m["shards"][0].update(files=["/etc/passwd"]), lambda m: m["views"][0].update(feature_names=["a"])),
+        *(lambda m: m.update(format="coview views 2"), lambda m: m.pop("views")),
     ],
 )
 def test_a_manifest_that_does_not_fit_is_refused(tmp_path, change):

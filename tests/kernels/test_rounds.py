@@ -206,13 +206,9 @@ def by_hand(views, codes, n_classes, C=0.3, loss="pa1", gate=True, intercept=Fal
 @pytest.mark.parametrize(
     ("widths", "n_classes", "settings"),
     [
-        ((9,), 2, {"intercept": True}),
-        ((9, 7), 2, {}),
-        ((9, 7), 2, {"gate": False, "coupling": 0.05}),
-        ((9, 7), 4, {"loss": "pa"}),
-        ((9, 7, 5), 2, {"loss": "pa"}),
-        ((9, 7, 5), 4, {"loss": "pa2", "intercept": True}),
-        ((3, 9, 5, 7, 4), 10, {"coupling": 0.02}),
+        *(((9,), 2, {"intercept": True}), ((9, 7), 2, {}), ((9, 7), 2, {"gate": False, "coupling": 0.05})),
+        *(((9, 7), 4, {"loss": "pa"}), ((9, 7, 5), 2, {"loss": "pa"})),
+        *(((9, 7, 5), 4, {"loss": "pa2", "intercept": True}), ((3, 9, 5, 7, 4), 10, {"coupling": 0.02})),
     ],
 )
 def test_rows_are_learned_as_by_hand(widths, n_classes, settings):

@@ -95,11 +95,8 @@ def test_mixed_types_are_not_confused():
 @pytest.mark.parametrize(
     ("truth", "found", "sentence"),
     [
-        ([0, 1], [0], "same length, got 2 and 1"),
-        ([], [], "y_true is empty"),
-        ([[0, 1]], [0, 1], "one dimension"),
-        ([0, None], [0, 1], "y_true has 1 unlabeled"),
-        ([0, 1], [0, np.nan], "y_pred has 1 unlabeled"),
+        *(([0, 1], [0], "same length, got 2 and 1"), ([], [], "y_true is empty"), ([[0, 1]], [0, 1], "one dimension")),
+        *(([0, None], [0, 1], "y_true has 1 unlabeled"), ([0, 1], [0, np.nan], "y_pred has 1 unlabeled")),
         (["a", np.nan], [0, 1], "y_true has 1 unlabeled"),
     ],
 )

@@ -10,14 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.cluster import KMeans
 from sklearn.linear_model import LogisticRegression
 
-from coview import (
-    Comparison,
-    ConcatenatedViews,
-    ConsensusClustering,
-    MultiViewNaiveBayes,
-    Views,
-    compare,
-)
+from coview import Comparison, ConcatenatedViews, ConsensusClustering, MultiViewNaiveBayes, Views, compare
 from coview.catalog import ESTIMATORS
 from coview.datasets import make_blobs_views, make_topic_views
 from coview.exceptions import InterruptedFitWarning

@@ -8,13 +8,7 @@ from sklearn.linear_model import LinearRegression
 
 from coview import ConcatenatedViews, LinkPLSA, MultiViewPassiveAggressiveClassifier, Views, evaluate_stream, inspect
 from coview.inspection.features import keyed_names
-from coview.plot import (
-    EffectsDisplay,
-    ObjectMapDisplay,
-    PrevalenceDisplay,
-    StreamDisplay,
-    TopicsDisplay,
-)
+from coview.plot import EffectsDisplay, ObjectMapDisplay, PrevalenceDisplay, StreamDisplay, TopicsDisplay
 
 
 @pytest.fixture(autouse=True)

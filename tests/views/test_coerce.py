@@ -44,13 +44,8 @@ def annotated(matrix, ids, names):
 @pytest.mark.parametrize(
     ("source", "names"),
     [
-        (A, ("x",)),
-        (sparse.csr_array(A), ("x",)),
-        (pd.DataFrame(A), ("x",)),
-        (pl.DataFrame({"p": [1, 2]}), ("x",)),
-        ([[1, 2], [3, 4]], ("x",)),
-        ([A, B], ("view0", "view1")),
-        ((A, sparse.csr_array(B)), ("view0", "view1")),
+        *((A, ("x",)), (sparse.csr_array(A), ("x",)), (pd.DataFrame(A), ("x",)), (pl.DataFrame({"p": [1, 2]}), ("x",))),
+        *(([[1, 2], [3, 4]], ("x",)), ([A, B], ("view0", "view1")), ((A, sparse.csr_array(B)), ("view0", "view1"))),
         ({"a": A, "b": B}, ("a", "b")),
         (pd.concat({"a": pd.DataFrame(A), "b": pd.DataFrame(B)}, axis=1), ("a", "b")),
     ],

@@ -98,19 +98,9 @@ def test_present_as_a_matrix_equals_present_by_name():
 @pytest.mark.parametrize(
     "key",
     [
-        slice(1, 3),
-        slice(None, None, -1),
-        slice(None, None, 2),
-        slice(3, 1),
-        [0, 2],
-        [],
-        np.array([3, 3, 0]),
-        np.array([-1, 0]),
-        np.array([True, False, True, False]),
-        [False, True, True, False],
-        range(2),
-        pd.Series([True, False, False, True]),
-        np.array([1, 2], dtype=np.uint8),
+        *(slice(1, 3), slice(None, None, -1), slice(None, None, 2), slice(3, 1), [0, 2], [], np.array([3, 3, 0])),
+        *(np.array([-1, 0]), np.array([True, False, True, False]), [False, True, True, False], range(2)),
+        *(pd.Series([True, False, False, True]), np.array([1, 2], dtype=np.uint8)),
     ],
     ids=repr,
 )
