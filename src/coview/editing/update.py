@@ -198,7 +198,7 @@ def update(
         f"{before[g]!r} is {name!r}" for g, name in zip(shown.groups, shown.group_names) if before.get(g, name) != name
     ]
     if renamed:  # not those that people gave
-        lines.append(f"Names made of features follow them: {'; '.join(renamed)} now.")
+        lines.append(f"Names made of features follow them: {cut('; '.join(renamed), 300)} now.")
     if old is None and added:
         lines.append("Without a reference, what is born or split may have been in the old objects already.")
     columns = {key: [row[key] for row in table] for key in table[0]}
