@@ -342,7 +342,8 @@ def warn_of_lone_labels(codes: np.ndarray, classes: np.ndarray) -> None:
     named = listed(lone)
     who = f"Class {named} has only one labeled object" if one else f"Classes {named} have only one labeled object each"
     what = "its predictions rest on that object alone" if one else "their predictions rest on that object alone"
-    hints = "".join(did_you_mean(label, classes[counts > 1].tolist()) for label in lone[:5])
+    words = [label for label in lone if str(label).isalpha()]  # "class 2" is no misspelled "class 1"
+    hints = "".join(did_you_mean(label, classes[counts > 1].tolist()) for label in words[:5])
     warn_user(f"{who}, others have up to {counts.max()}: {what}. Label more.{hints}", LoneLabelWarning)
 
 
