@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from coview.views.views import Views
+
 __all__ = ["find_disputed", "read_pairs", "weigh_votes"]
 
 STRESS = 4.0  # of what agrees with pairs; settled on Cora, emoji and speeches
@@ -23,12 +25,11 @@ def read_pairs(records: Sequence[Mapping[str, Any]], views: Any, objects: np.nda
 
     Examples
     --------
-    >>> from coview import Views
     >>> X = Views(x=np.eye(3), ids=["a", "b", "c"])
     >>> read_pairs([{"edit": "apart", "objects": ["c", "a", "x"]}], X, np.array([0, 2]))
     (array([[1, 0]]), array([False]))
     """
-    ids = getattr(views, "ids", None)  # lazy views have none: their objects are called by position
+    ids = views.ids if isinstance(views, Views) else None  # lazy views have none: their objects are called by position
     at = {name: row for row, name in enumerate((objects if ids is None else ids[objects]).tolist())}
     told = [
         (at[one], at[other], record["edit"] == "together")

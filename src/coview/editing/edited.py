@@ -230,8 +230,7 @@ class EditedModel(MultiViewEstimator):
         model = clone(self._inner())
         inner, said = last_step(model), [] if earlier is None else [each for each in self.edits_ if "objects" in each]
         lost = said if earlier is not None and said and not earlier._can_speak_of(X) else []
-        if said and not lost and hasattr(inner, "_pairs"):  # `AutoClustering` learns from what is said of objects
-            inner._pairs = said
+        inner._pairs = [] if lost else said  # `AutoClustering` learns from what is said of objects
         try:
             with same_work(model), fitting(inner, "these objects"):
                 self.estimator_ = model.fit(X)
@@ -277,7 +276,7 @@ class EditedModel(MultiViewEstimator):
 
     def _can_speak_of(self, X: Any) -> bool:
         """Tell whether pairs can be about these objects: both have ids, or they are those of the fit, row by row."""
-        inner, ids = inspect(self.estimator_), getattr(X, "ids", None)
+        inner, ids = inspect(self.estimator_), X.ids if isinstance(X, Views) else None
         if inner.training.ids is not None:
             return ids is not None or not isinstance(X, NamedViews)  # the ids of a table are read by the new fit
         own, found = training_memberships(inner), _read_anew(inner, X)
