@@ -280,7 +280,7 @@ class EditedModel(MultiViewEstimator):
         if inner.training.ids is not None:
             return ids is not None or not isinstance(X, NamedViews)  # the ids of a table are read by the new fit
         own, found = training_memberships(inner), _read_anew(inner, X)
-        return ids is None and found is not None and own is not None and are_of_fit(found, own)
+        return ids is None and found is not None and own is not None and are_read_as_fitted(found, own)
 
     def _replay(self, earlier: EditedModel, X: Any, lost: Sequence[Record]) -> None:
         """Give the groups the numbers of those of an earlier fit, and make its edits again, those that can be made."""
@@ -978,12 +978,12 @@ def training_memberships(inner: Inspection) -> np.ndarray | None:
     return None if inner.training.codes is None else one_hot(inner.training.codes, len(inner.groups))
 
 
-def are_of_fit(found: np.ndarray, own: np.ndarray) -> bool:
+def are_read_as_fitted(found: np.ndarray, own: np.ndarray) -> bool:
     """Tell whether rows are those of a fit, in order: memberships are as in the fit, far from those of the next row."""
-    if len(found) != len(own):
+    if len(found) != len(own) or not len(own):
         return False
     here, next_to = (np.abs(found - np.roll(own, shift, axis=0)).mean() for shift in (0, 1))
-    return bool(4 * here < next_to)
+    return bool(4 * here < next_to)  # of other objects the two are about alike
 
 
 def _read_anew(inner: Inspection, X: Any, before: Inspection | None = None) -> np.ndarray | None:

@@ -36,7 +36,7 @@ from sklearn.cluster import KMeans
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import normalize
 
-from coview.editing.edited import EditedModel, are_of_fit, edit, hold
+from coview.editing.edited import EditedModel, are_read_as_fitted, edit, hold
 from coview.engines.protocol import Holder, State, Tree, floating_type, tree_map
 from coview.exceptions import ParameterError
 from coview.inspection import inspect
@@ -258,7 +258,7 @@ def _check_new(model: Any, rows: Views, known: np.ndarray) -> None:
         mixtures[known] = model._mixtures(rows[known])
         for found in (mixtures[:n], mixtures[-n:]):
             have = ~np.isnan(found[:, 0])
-            if any(are_of_fit(found[have], part[have]) for part in (own[:n], own[-n:])):
+            if any(are_read_as_fitted(found[have], part[have]) for part in (own[:n], own[-n:])):
                 twice = max(twice, int(have.sum()))
     if twice == len(known):
         raise ParameterError("must hold new objects: the model was fitted on all of these.", parameter="X")
